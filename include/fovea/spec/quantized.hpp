@@ -3,9 +3,9 @@
 #pragma once
 
 #include <fovea/core/blocks.hpp>
-#include <fovea/core/memory.hpp>
 #include <fovea/core/row_run.hpp>
 #include <fovea/spec/shapes.hpp>
+#include <fovea/spec/stored_rows.hpp>
 
 #include <algorithm>
 #include <array>
@@ -80,31 +80,10 @@ constexpr auto quantized(Rows const& rows) {
 }
 
 namespace detail {
-/// Errors: shape_error where rows do not fit a cache of so many batches and positions, or cannot be read, and where the
-/// blocks cannot be written, or are what is read.
-template <class Block, class Element>
-void check_stored(view<Block, 4> const& blocks, index_t batches, index_t positions, view<Element, 4> const& source,
-                  index_t first) {
-    auto const to = region_of(blocks, "store: the cache"), from = region_of(source, "source");
-    require_sound(to);
-    require_sound(from);
-    index_t const heads = blocks.extent(1), features = blocks.extent(3) * Block::size, count = source.extent(2);
-    if (source.extent(0) != batches || source.extent(1) != heads || source.extent(3) != features)
-        throw shape_error("store: source is ", source.extents, " and the cache holds ", batches, " x ", heads,
-                          " heads of ", counted(features, "feature"));
-    if (first < 0 || first > positions || count > positions - first)
-        throw shape_error("store: source has ", counted(count, "position"), " from ", first, " on, and the cache has ",
-                          positions);
-    require_distinct_elements(to);
-    require_apart(to, from);
-}
-
-/// Calls f(batch, head, position, row) for each row.
-template <class Element, class F>
-void for_each_row(view<Element, 4> const& rows, F const& f) {
-    for (index_t b = 0; b < rows.extent(0); ++b)
-        for (index_t h = 0; h < rows.extent(1); ++h)
-            for (index_t n = 0; n < rows.extent(2); ++n) f(b, h, n, rows.place(b, h, n, index_t{0}));
+/// The extents of blocks, counted in numbers.
+template <class Block>
+constexpr extents_t<4> numbers_of(view<Block, 4> const& blocks) {
+    return {blocks.extent(0), blocks.extent(1), blocks.extent(2), blocks.extent(3) * Block::size};
 }
 
 /// A row of numbers rounded to blocks.
@@ -127,27 +106,20 @@ void round_row(Element const* row, index_t features, Block* to) {
 /// rows that do not fit the cache, or lie in it, features that are no whole blocks, and positions without a page.
 template <block_format Block, class Element>
 void store(view<Block, 4> const& blocks, view<Element, 4> const& source, index_t first) {
-    detail::check_stored(blocks, blocks.extent(0), blocks.extent(2), source, first);
-    detail::for_each_row(source, [&](index_t b, index_t h, index_t n, Element const* row) {
-        detail::round_row(row, source.extent(3), blocks.place(b, h, first + n, index_t{0}));
+    detail::check_stored(detail::numbers_of(blocks), blocks, source, first);
+    detail::for_each_stored(source, first, [&](Element const* row, detail::place_of_row const& at) {
+        detail::round_row(row, source.extent(3), blocks.place(at.outer, at.head, at.row, index_t{0}));
     });
 }
 template <block_format Block, class Element>
 void store(view<Block, 4> const& pages, view<std::int32_t const, 2> const& table, view<Element, 4> const& source,
            index_t first) {
-    detail::require_sound(detail::region_of(table, "the table"));
-    paged_rows<Block> const rows(pages, table);
-    index_t const page_size = pages.extent(2);
-    detail::check_stored(pages, table.extent(0), rows.extent(2), source, first);
-    for (index_t b = 0; b < source.extent(0); ++b)
-        for (index_t n = first; n < first + source.extent(2); ++n)
-            if (index_t const page = table(b, n / page_size); page < 0 || page >= pages.extent(0))
-                throw shape_error("store: position ", n, " of batch ", b, " has page ", page, " in the table, of ",
-                                  detail::counted(pages.extent(0), "page"));
-    detail::for_each_row(source, [&](index_t b, index_t h, index_t n, Element const* row) {
-        index_t const at = first + n;
-        detail::round_row(row, source.extent(3), pages.place(table(b, at / page_size), h, at % page_size, index_t{0}));
-    });
+    detail::check_stored(detail::numbers_of(pages), pages, table, source, first);
+    detail::for_each_stored(source, table, pages.extent(2), first,
+                            [&](Element const* row, detail::place_of_row const& at) {
+                                detail::round_row(row, source.extent(3),
+                                                  pages.place(at.outer, at.head, at.row, index_t{0}));
+                            });
 }
 
 }  // namespace fovea::FOVEA_SET

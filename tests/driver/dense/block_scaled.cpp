@@ -17,28 +17,39 @@ using namespace fovea::placeholders;
 
 namespace {
 
+/// Where scales differ: everywhere, or one is for all heads, or for all batch elements and positions.
+enum class scaled_by { position, sequence_position, channel };
+
 /// Rows in 8 bits with a scale for each block of features, and the numbers that they stand for.
 struct quantised {
     tensor<std::int8_t, 4> integers;
     tensor<float, 4> scales, numbers;
 
-    quantised(testing::dice& random, index_t heads, index_t positions, index_t features, index_t block)
+    quantised(testing::dice& random, index_t heads, index_t positions, index_t features, index_t block,
+              scaled_by by = scaled_by::position)
         : integers({2, heads, positions, features}),
-          scales({2, heads, positions, features / block}),
+          scales({by == scaled_by::channel ? 1 : 2, by == scaled_by::sequence_position ? 1 : heads,
+                  by == scaled_by::channel ? 1 : positions, features / block}),
           numbers(integers.extents) {
         for (auto& x : integers) x = static_cast<std::int8_t>(random.between(-127, 127));
         for (auto& x : scales) x = static_cast<float>(random.between(1, 64)) / 4096;
-        for (index_t i = 0; i < numbers.size(); ++i)
-            numbers.data()[i] = scales.data()[i / block] * static_cast<float>(integers.data()[i]);
+        for (index_t b = 0; b < 2; ++b)
+            for (index_t h = 0; h < heads; ++h)
+                for (index_t n = 0; n < positions; ++n)
+                    for (index_t c = 0; c < features; ++c)
+                        numbers(b, h, n, c) = scales(std::min(b, scales.extent(0) - 1), std::min(h, scales.extent(1) - 1),
+                                                     std::min(n, scales.extent(2) - 1), c / block)
+                                            * static_cast<float>(integers(b, h, n, c));
     }
     auto rows() const { return block_scaled(integers, scales); }
 };
 
 template <class Spec>
 void check_spec(Spec const& spec, index_t queries, index_t keys, index_t group = 2, index_t features = 64,
-                index_t value_features = 32) {
+                index_t value_features = 32, scaled_by by = scaled_by::position, index_t block = 32) {
     testing::dice random(static_cast<unsigned>(queries + 100 * keys));
-    quantised const key(random, 2, keys, features, 32), value(random, 2, keys, value_features, 16);
+    quantised const key(random, 2, keys, features, block, by),
+        value(random, 2, keys, value_features, std::min<index_t>(block, 16), by);
     auto const query = testing::random_tensor<float, 4>(random, {2, 2 * group, queries, features});
     tensor<float, 4> got({2, 2 * group, queries, value_features}), expected(got.extents);
     attend(threads(2), spec, query, key.rows(), value.rows(), got);
@@ -93,6 +104,13 @@ TEST_CASE("rows that are loaded give what their numbers give", "[driver]") {
     }
 }
 
+TEST_CASE("scales may be those of heads, of positions, or of features", "[driver]") {
+    for (auto const by : {scaled_by::position, scaled_by::sequence_position, scaled_by::channel})
+        for (index_t const block : {1, 4, 32})
+            for (index_t const queries : {1, 3, 40})
+                check_spec(scaled_dot | softmax | weighted_sum, queries, 333, 2, 64, 32, by, block);
+}
+
 TEST_CASE("integers and scales may lie in pages", "[driver]") {
     testing::dice random(4);
     index_t const slots = 16, count = 20;
@@ -112,10 +130,23 @@ TEST_CASE("integers and scales may lie in pages", "[driver]") {
         }
     auto const paged_rows = block_scaled(paged(pages, table), paged(scale_pages, table));
     testing::check_source(paged_rows);
+    auto const page_scales = testing::random_tensor<float, 4>(random, {2 * count, 2, 1, 1}, 0.01);
+    auto const of_page = block_scaled(paged(pages, table), paged(page_scales, table));  // one for a page and head
+    testing::check_source(of_page);
+    auto numbers_of_page = key.numbers;
+    for (index_t b = 0; b < 2; ++b)
+        for (index_t h = 0; h < 2; ++h)
+            for (index_t n = 0; n < slots * count; ++n)
+                for (index_t c = 0; c < 64; ++c)
+                    numbers_of_page(b, h, n, c) =
+                        page_scales(table(b, n / slots), h, 0, 0) * static_cast<float>(key.integers(b, h, n, c));
     for (index_t queries : {1, 50}) {
         auto const query = testing::random_tensor<float, 4>(random, {2, 4, queries, 64});
         tensor<float, 4> got({2, 4, queries, 64}), expected(got.extents);
         auto const spec = scaled_dot | softmax | weighted_sum;
+        attend(spec, query, of_page, of_page, got);
+        attend(spec, query, numbers_of_page, numbers_of_page, expected);
+        testing::check_close<float, float>("result", expected.elements, got.elements, {1e-5, 1e-5});
         attend(spec, query, paged_rows, paged_rows, got);
         attend(spec, query, key.numbers, key.numbers, expected);
         testing::check_close<float, float>("result", expected.elements, got.elements, {1e-5, 1e-5});

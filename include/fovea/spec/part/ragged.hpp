@@ -163,9 +163,12 @@ template <class Blocks>
 auto rows_of_sequence(quantized_rows<view<Blocks, 4>> const& all, index_t first, index_t count) {
     return quantized_rows(rows_of_sequence(all.blocks, first, count));
 }
-template <class Number, class Scale>
-auto rows_of_sequence(block_scaled_rows<view<Number, 4>, view<Scale, 4>> const& all, index_t first, index_t count) {
-    return block_scaled_rows(rows_of_sequence(all.numbers, first, count), rows_of_sequence(all.scales, first, count));
+inline no_zeros rows_of_sequence(no_zeros, index_t, index_t) { return {}; }
+template <class Number, class Scale, class Zeros>
+auto rows_of_sequence(block_scaled_rows<view<Number, 4>, view<Scale, 4>, Zeros> const& all, index_t first,
+                      index_t count) {
+    return block_scaled_rows(rows_of_sequence(all.numbers, first, count), rows_of_sequence(all.scales, first, count),
+                             rows_of_sequence(all.zeros, first, count));
 }
 template <class Rows>
 view<float, 4> rows_of_sequence(Rows const&, index_t, index_t) {
