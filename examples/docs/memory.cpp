@@ -122,6 +122,18 @@ void loaded_sources() {
     //! [block_scaled]
     require(is_near(result(0, 0, 0, 0), 5), "all keys weigh the same");
     tensor<float, 4> const rows({1, 2, 20, 64}, 0.5f);
+    tensor<std::int8_t, 4> calibrated({1, 2, 20, 64});
+    //! [stored]
+    tensor<std::uint8_t, 4> integers({1, 2, 20, 64});
+    tensor<float, 4> scales({1, 2, 20, 1}), zeros({1, 2, 20, 1});         // of each position
+    store(integers.view(), scales.view(), zeros.view(), rows.view(), 0);  // rows of float, from position 0 on
+    attend(spec, query, block_scaled(integers, scales, zeros), values, result);
+
+    tensor<float, 4> const of_channels({1, 2, 1, 64}, 0.01f);      // of each head and feature
+    store(calibrated.view(), of_channels.view(), rows.view(), 0);  // with these scales
+    //! [stored]
+    require(is_near(block_scaled(integers, scales, zeros)(0, 1, 7, 63), 0.5f), "rows of equal numbers have no error");
+    require(is_near(block_scaled(calibrated, of_channels)(0, 1, 7, 63), 0.5f), "50 steps of 0.01");
     //! [quantized]
     std::vector<q8_0> memory(2 * 20 * 2);
     view<q8_0, 4> const cache(memory.data(), {1, 2, 20, 2});  // (batch, head, position, block of 32 features)

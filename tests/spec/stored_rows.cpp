@@ -40,7 +40,7 @@ double least_error(double x, double scale, double zero) {
     return least;
 }
 
-/// What store wrote, row by row: the nearest number, at most `steps` of the scale away.
+/// The stored rows, one by one: each number is the nearest that there is, at most `steps` of the scale away.
 template <class Integer, class Scale, class Zero>
 void check_stored(tensor<float, 4> const& source, tensor<Integer, 4> const& integers, tensor<Scale, 4> const& scales,
                   tensor<Zero, 4> const& zeros, double steps) {
@@ -48,7 +48,8 @@ void check_stored(tensor<float, 4> const& source, tensor<Integer, 4> const& inte
     testing::check_source(rows);
     auto const at = [&](auto const& table, index_t b, index_t h, index_t n, index_t c) {
         auto const nearest = [&](int axis, index_t i) { return std::min(i, table.extent(axis) - 1); };
-        return static_cast<double>(table(nearest(0, b), nearest(1, h), nearest(2, n), c / (source.extent(3) / table.extent(3))));
+        return static_cast<double>(
+            table(nearest(0, b), nearest(1, h), nearest(2, n), c / (source.extent(3) / table.extent(3))));
     };
     for (index_t b = 0; b < source.extent(0); ++b)
         for (index_t h = 0; h < source.extent(1); ++h)
@@ -63,7 +64,8 @@ void check_stored(tensor<float, 4> const& source, tensor<Integer, 4> const& inte
 }
 
 template <class Integer, class Scale = float, class Zero = float>
-void check_store(extents_t<4> const& of_scales, double steps, double offset = 0, Scale given = Scale(0.0f), Zero zero = 0) {
+void check_store(extents_t<4> const& of_scales, double steps, double offset = 0, Scale given = Scale(0.0f),
+                 Zero zero = 0) {
     testing::dice random(static_cast<unsigned>(of_scales[3]));
     auto source = testing::random_tensor<float, 4>(random, {2, 3, 5, 24});
     for (float& x : source) x += static_cast<float>(offset);
@@ -140,7 +142,8 @@ TEST_CASE("integers with zero points of a ragged batch are those of each sequenc
     std::vector<index_t> const offsets{0, 4, 4, 29};
     auto const source = testing::random_tensor<float, 4>(random, {1, 1, 29, 32});
     tensor<std::uint8_t, 4> integers(source.extents);
-    tensor<float, 4> scales({1, 1, 29, 1}), zeros(scales.extents), shared({1, 1, 1, 32}, 0.01f), middle(shared.extents, 128);
+    tensor<float, 4> scales({1, 1, 29, 1}), zeros(scales.extents), shared({1, 1, 1, 32}, 0.01f),
+        middle(shared.extents, 128);
     store(integers.view(), scales.view(), zeros.view(), source.view(), 0);
     auto const key = block_scaled(integers, scales, zeros), value = block_scaled(integers, shared, middle);
     tensor<float, 4> got(source.extents), expected(source.extents);
@@ -164,8 +167,7 @@ TEST_CASE("pages have scales and zero points of their own, or for all of their p
         zeros_of_one(scales_of_one.extents);
     tensor<std::uint8_t, 4> in_pages(of_pages), in_one({2, 2, 3 * slots, features});
     for (index_t first : {0, 1, 9, 23}) {
-        auto const rows =
-            testing::random_tensor<float, 4>(random, {2, 2, first == 0 ? 3 * slots : 1, features});
+        auto const rows = testing::random_tensor<float, 4>(random, {2, 2, first == 0 ? 3 * slots : 1, features});
         store(key_pages.view(), key_scales.view(), key_zeros.view(), table, rows.view(), first);
         store(value_pages.view(), value_scales.view(), table, rows.view(), first);
         store(in_pages.view(), positions.view(), zeros.view(), table, rows.view(), first);

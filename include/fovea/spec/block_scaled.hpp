@@ -107,7 +107,8 @@ struct block_scaled_rows {
 
     bool finite(row_range const& rows) const {
         using integer = std::numeric_limits<element_of_rows<Numbers>>;
-        constexpr auto most = std::max(static_cast<value_type>(integer::max()), -static_cast<value_type>(integer::min()));
+        constexpr auto most =
+            std::max(static_cast<value_type>(integer::max()), -static_cast<value_type>(integer::min()));
         for (index_t n = rows.first; n < rows.last; ++n) {
             auto const* const scale = scales.place(rows.batch, rows.head, n, 0);
             auto const* const zero = zeros_of(rows.batch, rows.head, n);
@@ -193,7 +194,8 @@ constexpr auto scaled_by(Numbers const& numbers, Scales const& scales, Zeros con
 /// position, each head and feature, or each page.
 ///
 ///     attend(spec, query, block_scaled(keys, key_scales), block_scaled(values, value_scales, value_zeros), result)
-///     x[n][c] = scales[n][c / block] * (integers[n][c] - zeros[n][c / block]),   block = features / scales of a position
+///     x[n][c] = scales[n][c / block] * (integers[n][c] - zeros[n][c / block]),   block = features / scales of a
+///     position
 ///
 /// integers: (batch, head, position, feature); scales, zeros: (batch, head, position, block), views or pages; one along
 /// an axis, or one in a page, is for all. Cost: a block of rows is loaded before it is multiplied; lists of keys and
@@ -258,8 +260,7 @@ private:
     bool is_of_position(view<T, 4> const& numbers) const {
         bool each = !std::is_const_v<T>;
         for (std::size_t axis = 0; axis < 3; ++axis)
-            each = each
-                && (integers_.extents[axis] == 1 || (numbers.extents[axis] != 1 && numbers.strides[axis] != 0));
+            each = each && (integers_.extents[axis] == 1 || (numbers.extents[axis] != 1 && numbers.strides[axis] != 0));
         return each;
     }
 
@@ -330,10 +331,10 @@ concept stored_integer = std::is_integral_v<Integer> && !std::is_same_v<Integer,
 ///     store(integers, scales, source, first)             store(integers, scales, zeros, source, first)
 ///     store(pages, scales, table, source, first)         store(pages, scales, zeros, table, source, first)
 ///
-/// integers, scales, zeros: views as of block_scaled, with (page, head, slot, ..) in pages; integers of at most 16 bits.
-/// source: (batch, head, position, feature), of any real type. Scales and zeros of one position are computed; those that
-/// are const, or that positions share, are read, and numbers beyond the integers saturate. A NaN makes a computed scale
-/// NaN. Errors: shape_error, before anything is written, as of the store of blocks.
+/// integers, scales, zeros: views as of block_scaled, with (page, head, slot, ..) in pages; integers of at most 16
+/// bits. source: (batch, head, position, feature), of any real type. Scales and zeros of one position are computed;
+/// those that are const, or that positions share, are read, and numbers beyond the integers saturate. A NaN makes a
+/// computed scale NaN. Errors: shape_error, before anything is written, as of the store of blocks.
 template <detail::stored_integer Integer, class Scale, class Element>
 void store(view<Integer, 4> const& integers, view<Scale, 4> const& scales, view<Element, 4> const& source,
            index_t first) {

@@ -115,11 +115,10 @@ template <block_format Block, class Element>
 void store(view<Block, 4> const& pages, view<std::int32_t const, 2> const& table, view<Element, 4> const& source,
            index_t first) {
     detail::check_stored(detail::numbers_of(pages), pages, table, source, first);
-    detail::for_each_stored(source, table, pages.extent(2), first,
-                            [&](Element const* row, detail::place_of_row const& at) {
-                                detail::round_row(row, source.extent(3),
-                                                  pages.place(at.outer, at.head, at.row, index_t{0}));
-                            });
+    detail::for_each_stored(
+        source, table, pages.extent(2), first, [&](Element const* row, detail::place_of_row const& at) {
+            detail::round_row(row, source.extent(3), pages.place(at.outer, at.head, at.row, index_t{0}));
+        });
 }
 
 }  // namespace fovea::FOVEA_SET

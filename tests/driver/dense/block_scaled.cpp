@@ -37,9 +37,10 @@ struct quantised {
             for (index_t h = 0; h < heads; ++h)
                 for (index_t n = 0; n < positions; ++n)
                     for (index_t c = 0; c < features; ++c)
-                        numbers(b, h, n, c) = scales(std::min(b, scales.extent(0) - 1), std::min(h, scales.extent(1) - 1),
-                                                     std::min(n, scales.extent(2) - 1), c / block)
-                                            * static_cast<float>(integers(b, h, n, c));
+                        numbers(b, h, n, c) =
+                            scales(std::min(b, scales.extent(0) - 1), std::min(h, scales.extent(1) - 1),
+                                   std::min(n, scales.extent(2) - 1), c / block)
+                            * static_cast<float>(integers(b, h, n, c));
     }
     auto rows() const { return block_scaled(integers, scales); }
 };
