@@ -73,6 +73,21 @@ void parameters() {
     require(is_near(w(0, 0, 0, 2) / w(0, 0, 0, 1), std::exp(1)), "a slope of 1 is a factor of e from key to key");
 }
 
+void bits() {
+    tensor<float, 2> const x({3, 2}, 1);
+    tensor<float, 2> result({3, 2}), shares({3, 3});
+    //! [packed_bits]
+    std::vector<std::uint8_t> const bytes{0b10111101, 1};  // 101, 111 and 011, the least bit first
+    auto const visible = packed_bits(bytes, {3, 3});       // (query, key)
+    attend(dot | mask_tensor(visible) | softmax | weighted_sum, x, result, weights(shares));
+
+    tensor<std::uint8_t, 2> rows({3, 1}, 0b101);  // each row begins in a byte
+    auto const as_well = where(param(packed_bits(rows, 3))(q_idx, kv_idx) || q_idx == kv_idx);
+    //! [packed_bits]
+    require(!visible(2, 0) && visible(2, 2) && is_near(shares(2, 1), 0.5) && shares(0, 1) == 0, "a bit for each pair");
+    require(!bound(as_well.predicate(), box{0, 0, 0, 1, 3, 3}).may_hold, "key 1 is hidden from query 0");
+}
+
 void pages() {
     tensor<float, 4> const query({1, 2, 1, 4}, 1);
     tensor<float, 4> result({1, 2, 1, 4});
@@ -209,6 +224,7 @@ int main() {
     views();
     tensors();
     parameters();
+    bits();
     pages();
     loaded_sources();
     graphs();

@@ -16,6 +16,7 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/graph.hpp>
 #include <fovea/core/half.hpp>
+#include <fovea/core/packed_bits.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/core/version.hpp>

@@ -181,3 +181,44 @@ auto score_of(tensor_of_three<0> const& table) { return bias(table); }
 #else
 auto score_of(tensor_of_three<1> const& table) { return bias(table); }
 #endif
+
+// case: bias_of_bits
+// sentence: fovea: bits are conditions: give features and biases as numbers
+void call(view<float, 2> x, view<float, 2> result, view<bit const, 2> bits) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | bias(bits) | softmax | weighted_sum, x, result);
+#else
+    reference::attend(scaled_dot | mask_tensor(bits) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: features_of_bits
+// alone: the sentence of bias_of_bits, of the same types
+// sentence: fovea: bits are conditions: give features and biases as numbers
+void call(view<float, 2> x, view<float, 2> result, view<bit const, 2> bits) {
+#ifdef FOVEA_BROKEN
+    reference::attend(compare(sum(select(param(bits)[kv_idx], q * k, 0))) | softmax | weighted_sum, x, result);
+#else
+    reference::attend(compare(sum(select(param(bits)(kv_idx, 0), q * k, 0))) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: operand_of_bits
+// sentence: fovea: bits are conditions: give features and biases as numbers
+void call(view<float, 2> x, view<float, 2> result, view<bit const, 2> bits) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | softmax | weighted_sum, bits, result);
+#else
+    reference::attend(scaled_dot | mask_tensor(bits) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: packed_bits_of_bools
+// sentence: fovea: packed_bits takes bytes of eight bits each, such as std::uint8_t
+tensor<bool, 2> const unpacked({4, 1});
+tensor<std::uint8_t, 2> const packed({4, 1});
+#ifdef FOVEA_BROKEN
+[[maybe_unused]] auto const mine = mask_tensor(packed_bits(unpacked, 8));
+#else
+[[maybe_unused]] auto const mine = mask_tensor(packed_bits(packed, 8));
+#endif

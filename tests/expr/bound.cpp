@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/core/packed_bits.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/testing/mask_laws.hpp>
@@ -6,6 +7,7 @@
 #include "catch.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -106,6 +108,11 @@ TEST_CASE("tables are bounded by their least and greatest element in range", "[e
     auto const mark = param(view<bool const, 1>(marks.get(), {5}));
     CHECK(bound(mark[q_idx], where).always());
     CHECK(bound(mark[kv_idx], where) == truth{});
+    std::vector<std::uint8_t> const byte{0b01110};
+    auto const packed = param(packed_bits(byte, 5));
+    CHECK(bound(packed[q_idx], where).always());
+    CHECK(bound(packed[kv_idx], where) == truth{});
+    CHECK(bound(packed[q_idx - 1], box{0, 0, 1, 0, 5, 5, 16}).never());
 
     std::vector<float> const plane{1, 2, 3, 4, 5, 6};
     where.head = {0, 1};

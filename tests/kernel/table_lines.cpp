@@ -8,6 +8,8 @@
 #include "catch.hpp"
 
 #include <array>
+#include <cstdint>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -35,6 +37,8 @@ TEST_CASE("a table of queries and keys is asked for", "[kernel]") {
     CHECK(asks(param(bias)(q_idx, kv_idx)));
     CHECK(asks(tanh(param(bias)(q_idx, kv_idx))));
     CHECK(asks(param(seen)(q_idx, kv_idx) && q_idx >= kv_idx));
+    std::vector<std::uint8_t> const bytes(rows * 64);
+    CHECK(asks(param(packed_bits(bytes, {rows, keys}, {8 * 64, 1}))(q_idx, kv_idx)));
     tensor<float, 3> const of_head({2, rows, keys});
     CHECK(asks(param(of_head)(head, q_idx, kv_idx)));
 }
@@ -46,6 +50,8 @@ TEST_CASE("what neighbours share is not asked for, nor what is not read along th
     CHECK_FALSE(asks(param(of_head)(head, kv_idx - q_idx + 3)));
     CHECK_FALSE(asks(param(transposed)(kv_idx, q_idx)));
     CHECK_FALSE(asks(param(bias)(q_idx, kv_idx), 1));
+    std::vector<std::uint8_t> const bytes(rows * keys / 8);
+    CHECK_FALSE(asks(param(packed_bits(bytes, {rows, keys}))(q_idx, kv_idx)));
 }
 
 TEST_CASE("rows of a table at unequal distances are not asked for", "[kernel]") {

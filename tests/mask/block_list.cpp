@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/core/packed_bits.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/mask/block_list.hpp>
 #include <fovea/testing/mask_laws.hpp>
@@ -6,6 +7,7 @@
 #include "catch.hpp"
 
 #include <cstdint>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -18,6 +20,8 @@ TEST_CASE("block_list keeps the laws of a mask", "[mask]") {
     tensor<std::uint8_t, 3> of_head({2, 3, 5});
     for (auto& s : of_head) s = random.chance(0.5);
     testing::check_mask_laws(block_list(of_head, 7, 4), testing::lengths{20, 20, 2, 1});
+    std::vector<std::uint8_t> const bits{0b01100101, 0b01011010, 0b00100110, 0b00000010};
+    testing::check_mask_laws(block_list(packed_bits(bits, {2, 3, 5}), 7, 4), testing::lengths{20, 20, 2, 1});
 }
 
 TEST_CASE("blocks are settled", "[mask]") {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/packed_bits.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/driver/attend.hpp>
+#include <fovea/gradient.hpp>
 #include <fovea/mask/mask_tensor.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>
 #include <fovea/score/dot.hpp>
+#include <fovea/score/rescore.hpp>
 #include <fovea/testing/mask_laws.hpp>
 
 #include "catch.hpp"
 
 #include <cstdint>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -23,6 +27,23 @@ tensor<std::uint8_t, 4> random_mask(extents_t<4> const& extents) {
     for (auto& m : mask) m = random.chance(0.6);
     return mask;
 }
+
+/// A table of bool and the same as bits, one after another: about half of the pairs, and none in some tiles.
+struct both_tables {
+    tensor<bool, 3> bools;
+    std::vector<std::uint8_t> bytes;
+
+    explicit both_tables(extents_t<3> const& n) : bools(n), bytes(static_cast<std::size_t>((bools.size() + 7) / 8)) {
+        testing::dice random(5);
+        for (index_t i = 0; i < bools.size(); ++i) {
+            index_t const query = i / n[2] % n[1], key = i % n[2];
+            bool const tile = query / 40 % 2 == 0 || key / 100 % 2 == 1;
+            bools.data()[i] = tile && random.chance(0.5);
+            if (bools.data()[i]) bytes[static_cast<std::size_t>(i / 8)] |= static_cast<std::uint8_t>(1 << i % 8);
+        }
+    }
+    view<bit const, 3> bits() const { return packed_bits(bytes, {bools.extent(0), bools.extent(1), bools.extent(2)}); }
+};
 
 }  // namespace
 
@@ -46,6 +67,41 @@ TEST_CASE("every axis may stand for all positions", "[mask]") {
         reference::attend(attention, query, key, key, expected);
         for (std::size_t i = 0; i < got.elements.size(); ++i) CHECK(got.elements[i] == Approx(expected.elements[i]));
     }
+}
+
+TEST_CASE("a table of bits is the same table of bool", "[mask]") {
+    testing::dice random(6);
+    for (auto const& n : {extents_t<3>{1, 1, 1}, {2, 1, 77}, {2, 6, 9}, {1, 130, 333}, {2, 41, 509}}) {
+        CAPTURE(n);
+        both_tables const table(n);
+        if (n[2] < 100) testing::check_mask_laws(mask_tensor(table.bits()), testing::lengths{n[1], n[2], 2, 2});
+        auto const query = testing::random_tensor<float, 4>(random, {2, 2, n[1], 8}),
+                   key = testing::random_tensor<float, 4>(random, {2, 2, n[2], 8});
+        tensor<float, 4> got(query.extents), expected(query.extents), d_got(key.extents), d_expected(key.extents);
+        auto const spec = [](auto const& visible) { return dot | mask_tensor(visible) | softmax | weighted_sum; };
+        attend(spec(table.bits()), query, key, key, got);
+        attend(spec(table.bools), query, key, key, expected);
+        CHECK(got.elements == expected.elements);
+        gradient(spec(table.bits()), query, key, key, query, grad(key, d_got));
+        gradient(spec(table.bools), query, key, key, query, grad(key, d_expected));
+        CHECK(d_got.elements == d_expected.elements);
+    }
+}
+
+TEST_CASE("bits are conditions wherever tables are read", "[mask]") {
+    testing::dice random(8);
+    index_t const queries = 50, keys = 70;
+    both_tables const of_pairs({1, keys, queries}), of_keys({1, 2, keys});
+    auto const query = testing::random_tensor<float, 4>(random, {1, 2, queries, 8}),
+               key = testing::random_tensor<float, 4>(random, {1, 2, keys, 8});
+    tensor<float, 4> got(query.extents), expected(query.extents);
+    auto const turned = param(of_pairs.bits()), backwards = param(of_keys.bits());
+    auto const spec = dot | rescore(select(turned(0, kv_idx, q_idx), score, 2 * score))
+                    | where(backwards(0, head, kv_len - 1 - kv_idx) || !turned(0, 40, q_idx)) | softmax | weighted_sum;
+    attend(spec, query, key, key, got);
+    reference::attend(spec, query, key, key, expected);
+    for (std::size_t i = 0; i < got.elements.size(); ++i)
+        CHECK(got.elements[i] == Approx(expected.elements[i]).margin(1e-6));
 }
 
 TEST_CASE("a tensor may have fewer axes", "[mask]") {

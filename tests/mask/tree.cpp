@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/core/packed_bits.hpp>
 #include <fovea/mask/tree.hpp>
 #include <fovea/testing/mask_laws.hpp>
 
@@ -17,6 +18,9 @@ TEST_CASE("a node sees the prefix, itself and its ancestors", "[mask]") {
     //! [example]
     testing::check_mask_laws(mask, testing::lengths{6, 10, 1, 1});
     testing::check_mask_laws(mask, testing::lengths{6, 14, 2, 1});
+    tensor<std::uint8_t, 2> packed({6, 1});
+    for (index_t i = 0; i < 6; ++i)
+        for (index_t j = 0; j < 6; ++j) packed(i, 0) |= static_cast<std::uint8_t>(ancestors(i, j) << j);
     for (index_t i = 0; i < 6; ++i)
         for (index_t j = 0; j < 10; ++j) {
             bool expected = j < 4;
@@ -24,6 +28,7 @@ TEST_CASE("a node sees the prefix, itself and its ancestors", "[mask]") {
                 expected = expected || j - 4 == up;
             reference::index_environment<double> const at{{}, 0, 0, i, j, 6, 10, 8};
             CHECK(evaluate(mask.predicate(), at) == expected);
+            CHECK(evaluate(tree(4, packed_bits(packed, 6)).predicate(), at) == expected);
         }
 }
 

@@ -95,17 +95,38 @@ void check_transpose() {
         CHECK(sums[static_cast<std::size_t>(i)] == static_cast<T>((i + 1) * ((index_t{1} << pack::lanes) - 1)));
 }
 
+/// Elements that end where memory ends: 0 for every fifth, else their numbers.
+template <class Element>
+struct counted_elements {
+    guarded<Element> elements;
+    Element const* first = elements.data();
+    explicit counted_elements(index_t count) : elements(count) {
+        for (index_t i = 0; i < count; ++i) elements[i] = static_cast<Element>(i % 5 == 0 ? 0 : i);
+    }
+};
+template <>
+struct counted_elements<bit> {
+    guarded<unsigned char> bytes;
+    bit_pointer first;
+    explicit counted_elements(index_t count) : bytes((count + 7) / 8) {
+        index_t const before = 8 * bytes.size() - count;
+        for (index_t i = 0; i < count; ++i)
+            if (i % 5 != 0) bytes[(before + i) / 8] |= static_cast<unsigned char>(1 << (before + i) % 8);
+        first = bit_pointer(bytes.data()) + before;
+    }
+};
+
 /// Tables at positions, whatever their elements are: the same as one after the other.
 template <class T, class Arch, class Element>
 void check_table() {
     using pack = kernel::pack<T, Arch>;
     using positions = kernel::positions<T, Arch>;
     index_t const n = 3 * pack::lanes + 1;
-    guarded<Element> elements(2 * n);
-    for (index_t i = 0; i < 2 * n; ++i) elements[i] = static_cast<Element>(i % 5 == 0 ? 0 : i);
-    view<Element const, 2> const table(elements.data(), {2, n});
+    counted_elements<Element> const elements(2 * n);
+    view<Element const, 2> const table(elements.first, {2, n});
+    using value = detail::value_of_element<Element>;
     auto const as_reals = [](auto const& found) {
-        if constexpr (std::is_same_v<Element, bool>) return select(found, pack(T{1}), pack(T{0}));
+        if constexpr (std::is_same_v<value, bool>) return select(found, pack(T{1}), pack(T{0}));
         else return kernel::as_pack<T, Arch>(found);
     };
     auto const check = [&](auto const& index, index_t first, index_t step) {
@@ -136,16 +157,16 @@ void check_table() {
         }
     };
     for (index_t first = -pack::lanes; first < n + pack::lanes; ++first) {
-        check_apart({elements.data(), {n, 2}, {2, 1}}, first);
-        check_apart({elements.data(), {n, 2}, {0, 1}}, first);
-        check_apart({elements.data() + 2 * n - 2, {n, 2}, {-2, 1}}, first);
+        check_apart({elements.first, {n, 2}, {2, 1}}, first);
+        check_apart({elements.first, {n, 2}, {0, 1}}, first);
+        check_apart({elements.first + (2 * n - 2), {n, 2}, {-2, 1}}, first);
         check(positions{first}, first, 1);
         check(-positions{-first}, first, -1);
         check(to_integers(positions{first}) + kernel::index_pack<T, Arch>(0), first, 1);
         check_clamped(positions{first}, first, 1);
         check_clamped(-positions{-first}, first, -1);
     }
-    CHECK(static_cast<Element>(kernel::look_up<T, Arch>(table, index_t{0}, index_t{3})) == table(0, 3));
+    CHECK(static_cast<value>(kernel::look_up<T, Arch>(table, index_t{0}, index_t{3})) == table(0, 3));
 }
 
 }  // namespace
@@ -175,5 +196,7 @@ TEMPLATE_LIST_TEST_CASE("tables are read inside their ends", "[kernel]", lane_wi
     check_table<float, TestType, double>();
     check_table<float, TestType, int>();
     check_table<float, TestType, bool>();
+    check_table<float, TestType, bit>();
+    check_table<double, TestType, bit>();
     check_table<double, TestType, std::int64_t>();
 }

@@ -226,11 +226,12 @@ inline constexpr bool is_raw_half = std::is_same_v<std::remove_cv_t<T>, std::uin
 /// The sentence for features in such a type; true where there are none.
 template <class... T>
 constexpr bool has_features_of_numbers() {
-    constexpr bool raw = (is_raw_half<T> || ...);
+    constexpr bool raw = (is_raw_half<T> || ...), bits = (is_bit<T> || ...);
     static_assert(!raw,
                   "fovea: std::uint16_t is an integer: where the 16 bits hold a float, cast the pointer: "
                   "reinterpret_cast<bfloat16 const*>(data), or float16");
-    return !raw;
+    static_assert(!bits, "fovea: bits are conditions: give features and biases as numbers");
+    return !raw && !bits;
 }
 
 /// The table of numbers that are features, for a word that keeps it.

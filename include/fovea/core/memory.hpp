@@ -28,7 +28,8 @@ struct memory_region {
     char const* name = "";
     char const* owner = "";
     std::uintptr_t data = 0;
-    index_t element = 1;  // bytes
+    index_t element = 1;    // bytes; 0 where elements are bits
+    index_t first_bit = 0;  // within the first byte
     int twin = 0;  // what is read may be what is written, element by element, where both have the same number, not 0
     std::size_t rank = 0;
     std::array<index_t, most_axes> extents{}, strides{};  // in elements
@@ -39,8 +40,8 @@ struct memory_region {
         return false;
     }
     bool same_as(memory_region const& other) const {
-        return data == other.data && element == other.element && rank == other.rank && extents == other.extents
-            && strides == other.strides;
+        return data == other.data && element == other.element && first_bit == other.first_bit && rank == other.rank
+            && extents == other.extents && strides == other.strides;
     }
     message_part list(std::array<index_t, most_axes> const& numbers) const { return {numbers.data(), rank}; }
 };
@@ -49,7 +50,8 @@ template <class T, int Rank>
 memory_region region_of(view<T, Rank> const& v, char const* name, char const* owner = "") {
     static_assert(Rank <= static_cast<int>(memory_region::most_axes),
                   "fovea: what a call reads or writes has at most 8 axes");
-    memory_region region{name, owner, reinterpret_cast<std::uintptr_t>(v.data), static_cast<index_t>(sizeof(T))};
+    memory_region region{name, owner, reinterpret_cast<std::uintptr_t>(byte_of(v.data)),
+                         bits_of_element<std::remove_const_t<T>> / 8, first_bit_of(v.data)};
     region.rank = Rank;
     std::copy(v.extents.begin(), v.extents.end(), region.extents.begin());
     std::copy(v.strides.begin(), v.strides.end(), region.strides.begin());

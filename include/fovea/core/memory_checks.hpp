@@ -21,16 +21,22 @@ struct memory_reach {
     std::uint64_t bytes() const { return static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(after); }
 };
 inline memory_reach reach_of(memory_region const& r) {
-    memory_reach reach{0, r.element - 1};
+    index_t const element = std::max<index_t>(r.element, 1);
+    memory_reach reach{0, element - 1};
     bool uncountable = false;
     for (std::size_t axis = 0; axis < r.rank; ++axis) {
         index_t side = 0;
         uncountable |= __builtin_mul_overflow(r.extents[axis] - 1, r.strides[axis], &side);
-        uncountable |= __builtin_mul_overflow(side, r.element, &side);
+        uncountable |= __builtin_mul_overflow(side, element, &side);
         uncountable |= side < 0 ? __builtin_sub_overflow(reach.before, side, &reach.before)
                                 : __builtin_add_overflow(reach.after, side, &reach.after);
     }
     reach.known = !uncountable;
+    if (r.element == 0) {  // these were bits
+        index_t const before = std::max<index_t>(reach.before - r.first_bit, 0);
+        reach.before = before / 8 + (before % 8 != 0);
+        reach.after = reach.after / 8 + (reach.after % 8 + r.first_bit) / 8;
+    }
     return reach;
 }
 
@@ -138,10 +144,14 @@ FOVEA_ONCE_DEFINED bool shares_elements(memory_region const& a, memory_region co
     std::uint64_t const target = b.data - a.data + static_cast<std::uint64_t>(reach_b.after + reach_a.before);
     if (target > reach_a.bytes() + reach_b.bytes()) return false;
     stride_sum sum;
-    sum.add(1, a.element - 1 + (b.element - 1));
-    for (auto const* r : {&a, &b})
-        for (std::size_t axis = 0; axis < r->rank; ++axis)
-            if (r->extents[axis] > 1) sum.add(magnitude(r->strides[axis] * r->element), r->extents[axis] - 1);
+    auto const add = [&](memory_region const& r, memory_reach const& reach) {
+        if (r.element == 0) return sum.add(1, static_cast<index_t>(reach.bytes()));  // bits: all bytes from end to end
+        sum.add(1, r.element - 1);
+        for (std::size_t axis = 0; axis < r.rank; ++axis)
+            if (r.extents[axis] > 1) sum.add(magnitude(r.strides[axis] * r.element), r.extents[axis] - 1);
+    };
+    add(a, reach_a);
+    add(b, reach_b);
     return sum.reaches(static_cast<index_t>(target));
 }
 

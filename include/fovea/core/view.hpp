@@ -2,6 +2,7 @@
 // Views: the address, extents and strides of an array, and what is said of arguments that make none.
 #pragma once
 
+#include <fovea/core/bits.hpp>
 #include <fovea/core/config.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/errors.hpp>
@@ -93,24 +94,26 @@ template <class T, int Rank>
 struct view {
     static_assert(Rank >= 1, "fovea: a view has at least one axis");
     using value_type = std::remove_const_t<T>;
+    using pointer = typename detail::element_access<T>::pointer;
+    using reference = typename detail::element_access<T>::reference;
     static constexpr int rank = Rank;
 
-    T* data = nullptr;
+    pointer data = nullptr;
     extents_t<Rank> extents{};
     extents_t<Rank> strides{};
 
     FOVEA_TAGGED constexpr view() = default;
 
-    FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes) : view(first, sizes, dense_strides(sizes)) {}
+    FOVEA_TAGGED constexpr view(pointer first, extents_t<Rank> sizes) : view(first, sizes, dense_strides(sizes)) {}
 
     /// An extent for each axis, or a sentence.
     template <std::size_t Extents>
         requires(Extents != std::size_t{Rank})
-    FOVEA_TAGGED constexpr view(T*, index_t const (&)[Extents]) {
+    FOVEA_TAGGED constexpr view(pointer, index_t const (&)[Extents]) {
         static_assert(detail::has_extents_of_rank<Extents == std::size_t{Rank}>());
     }
 
-    FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
+    FOVEA_TAGGED constexpr view(pointer first, extents_t<Rank> sizes, extents_t<Rank> steps)
         : data(first), extents(sizes), strides(steps) {
         if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1 && !empty())
             throw shape_error("view: the last axis must be contiguous, its stride is ", steps[Rank - 1],
@@ -189,14 +192,14 @@ struct view {
 
     template <class... Index>
         requires(sizeof...(Index) == Rank)
-    FOVEA_TAGGED constexpr T& operator()(Index... at) const {
+    FOVEA_TAGGED constexpr reference operator()(Index... at) const {
         return data[offset(at...)];
     }
 
     /// Where an element is, or would be in a view without elements.
     template <class... Index>
         requires(sizeof...(Index) == Rank)
-    FOVEA_TAGGED constexpr T* place(Index... at) const {
+    FOVEA_TAGGED constexpr pointer place(Index... at) const {
         return data + offset(at...);
     }
 

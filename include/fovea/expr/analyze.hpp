@@ -78,7 +78,7 @@ inline constexpr bool is_whole_number<placeholder<Name>> =
     && !std::is_same_v<placeholder<Name>, out_t>;
 template <class T, int Rank, class... Indices>
 inline constexpr bool is_whole_number<node<at_operation, parameter<T, Rank>, Indices...>> =
-    std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof...(Indices) == Rank;
+    !detail::is_real_number<T> && !detail::is_truth<T> && sizeof...(Indices) == Rank;
 template <class Condition, class A, class B>
 inline constexpr bool is_whole_number<node<operations::select, Condition, A, B>> =
     is_whole_number<A> && is_whole_number<B>;
@@ -105,7 +105,7 @@ template <class E>
 inline constexpr bool may_exceed_32_bits = false;
 template <class T, int Rank, class... Indices>
 inline constexpr bool may_exceed_32_bits<node<at_operation, parameter<T, Rank>, Indices...>> =
-    (std::is_integral_v<T> && sizeof(T) >= 4 && !std::is_same_v<T, std::int32_t>)
+    (std::is_integral_v<T> && detail::bits_of_element<T> >= 32 && !std::is_same_v<T, std::int32_t>)
     || (may_exceed_32_bits<Indices> || ...);
 template <class Operation, class... Children>
 inline constexpr bool may_exceed_32_bits<node<Operation, Children...>> =

@@ -23,7 +23,7 @@ template <class E, class Cotangents>
 inline constexpr bool reaches = Cotangents::template takes<E>;
 template <class T, int Rank, class Cotangents>
 inline constexpr bool reaches<parameter<T, Rank>, Cotangents> =
-    !std::is_integral_v<T> && Cotangents::template takes<parameter<T, Rank>>;
+    detail::is_real_number<T> && Cotangents::template takes<parameter<T, Rank>>;
 template <class T, int Rank, class... Indices, class Cotangents>
 inline constexpr bool reaches<node<at_operation, parameter<T, Rank>, Indices...>, Cotangents> =
     reaches<parameter<T, Rank>, Cotangents>;

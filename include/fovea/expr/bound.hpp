@@ -77,13 +77,36 @@ private:
     of_columns<std::conditional_t<sizeof(number) == 8, std::int64_t, std::int32_t>> is_nan_{};
 };
 
+/// Of bits, whether some are 0 and some are 1.
+template <>
+class column_extremes<bit> {
+public:
+    using number = bool;
+    static constexpr index_t columns = 32;
+
+    constexpr void add(bit_pointer row, index_t n, index_t stride) {
+        if (stride == 1) {
+            auto const bits = row.first(n);
+            any_[1] |= bits != 0;
+            any_[0] |= bits != ~std::uint32_t{0} >> (columns - n);
+        } else {
+            for (index_t i = 0; i < n; ++i) any_[row[i * stride]] = true;
+        }
+    }
+    constexpr interval<number> all() const { return {!any_[0], any_[1]}; }
+
+private:
+    bool any_[2]{};
+};
+
 /// The interval of an element that nobody has looked at.
 template <class T>
 constexpr auto any_element() {
-    using number = std::conditional_t<std::is_integral_v<T>, index_t, double>;
-    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(index_t))
-        return interval<number>{std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
-    else if constexpr (std::is_unsigned_v<T>) return interval<number>{0, std::numeric_limits<number>::max()};
+    using value = value_of_element<T>;
+    using number = std::conditional_t<std::is_integral_v<value>, index_t, double>;
+    if constexpr (std::is_integral_v<value> && sizeof(value) < sizeof(index_t))
+        return interval<number>{std::numeric_limits<value>::min(), std::numeric_limits<value>::max()};
+    else if constexpr (std::is_unsigned_v<value>) return interval<number>{0, std::numeric_limits<number>::max()};
     else return interval<number>::everything();
 }
 
@@ -129,7 +152,7 @@ auto range_of(view<T const, Rank> const& table,
         }
         auto const extremes = found.all();
         if (!(extremes.lo <= extremes.hi)) return any_element<T>();
-        if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t))
+        if constexpr (std::is_unsigned_v<T> && sizeof(value_of_element<T>) == sizeof(index_t))
             if (!std::in_range<index_t>(extremes.hi)) return interval<number>::everything();  // no call takes it
         interval<number> const seen{static_cast<number>(extremes.lo), static_cast<number>(extremes.hi)};
         range = column == inner.lo ? seen : interval<number>{std::min(range.lo, seen.lo), std::max(range.hi, seen.hi)};
@@ -154,8 +177,8 @@ struct interval_arithmetic : arithmetic_in<Real> {
 /// Bounds of an element by the interval that it lies in.
 template <class Real, class T, class Number>
 constexpr auto bounds_of_element(interval<Number> const& range) {
-    if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
-    else if constexpr (std::is_integral_v<T>) return range;
+    if constexpr (is_truth<T>) return truth{range.hi != 0, range.lo <= 0};
+    else if constexpr (!is_real_number<T>) return range;
     else return interval<Real>(range);
 }
 

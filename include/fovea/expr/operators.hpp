@@ -16,8 +16,8 @@ template <>
 inline constexpr bool is_condition<literal<bool>> = true;
 template <>
 inline constexpr bool is_condition<always_t> = true;
-template <int Rank, class... Indices>
-inline constexpr bool is_condition<node<at_operation, parameter<bool, Rank>, Indices...>> = true;
+template <class T, int Rank, class... Indices>
+inline constexpr bool is_condition<node<at_operation, parameter<T, Rank>, Indices...>> = detail::is_truth<T>;
 template <class Operation, class... Operands>
     requires(std::is_same_v<Operation, operations::less> || std::is_same_v<Operation, operations::less_equal>
              || std::is_same_v<Operation, operations::greater> || std::is_same_v<Operation, operations::greater_equal>

@@ -104,11 +104,11 @@ template <class T, class Arch, class Element, bool Exact, class Pick>
 FOVEA_INLINE auto collect(Pick pick) {
     using integer = integer_like<T>;
     constexpr auto count = static_cast<std::size_t>(pack<T, Arch>::lanes);
-    if constexpr (!std::is_integral_v<Element>) {
+    if constexpr (fovea::detail::is_real_number<Element>) {
         alignas(64) std::array<T, count> lane;
         for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<T>(pick(i));
         return pack<T, Arch>::load(lane.data());
-    } else if constexpr (Exact && !std::is_same_v<Element, bool>) {
+    } else if constexpr (Exact && !fovea::detail::is_truth<Element>) {
         wide_pack<T, Arch> integers;
         for (std::size_t i = 0; i < count; ++i) integers.lane[i] = static_cast<index_t>(pick(i));
         return integers;
@@ -116,7 +116,7 @@ FOVEA_INLINE auto collect(Pick pick) {
         alignas(64) std::array<integer, count> lane;
         for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<integer>(pick(i));
         auto const integers = index_pack<T, Arch>::load(lane.data());
-        if constexpr (std::is_same_v<Element, bool>) return !(integers == index_pack<T, Arch>(0));
+        if constexpr (fovea::detail::is_truth<Element>) return !(integers == index_pack<T, Arch>(0));
         else return integers;
     }
 }
@@ -247,7 +247,7 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
         auto const one_by_one = [&]() FOVEA_LAMBDA {
             if constexpr (has_short_indices<T, Index...>)
                 if (has_short_offsets(table, index...)) [[likely]] {
-                    auto const* const from = table.data + offset_of_numbers(table, index...);
+                    auto const from = table.data + offset_of_numbers(table, index...);
                     auto const offsets = offsets_in_lanes<T, Arch>(table, index...).array();
                     return collect<T, Arch, Element, Exact>([&](std::size_t lane) { return from[offsets[lane]]; });
                 }
@@ -267,26 +267,29 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
             return one_by_one();
         } else if constexpr (along_keys<Index...> || against_keys<Index...>) {
             constexpr bool forwards = along_keys<Index...>;
-            constexpr bool integers = std::is_integral_v<Element> && !std::is_same_v<Element, bool>;
+            constexpr bool conditions = fovea::detail::is_truth<Element>,
+                           integers = !fovea::detail::is_real_number<Element> && !conditions;
             constexpr index_t lanes = pack<T, Arch>::lanes;
-            auto const* const row = table.data + offset_of_numbers(table, index...);
+            auto const row = table.data + offset_of_numbers(table, index...);
             index_t const first = first_along_keys(index...) - (forwards ? 0 : lanes - 1),
                           left = table.extent(Rank - 1) - first;
             if (!(first >= 0 && left >= (forwards && !integers ? 1 : lanes) && table.stride(Rank - 1) == 1))
                 [[unlikely]]
                 return one_by_one();
-            if constexpr (integers) {
+            if constexpr (conditions) {
+                auto const mask = load_mask<T, Arch>(row + first, left);
+                if constexpr (forwards) return mask;
+                else
+                    return pack<T, Arch>(T{0})
+                         < lanes_of<T, Arch>::reversed(select(mask, pack<T, Arch>(T{1}), pack<T, Arch>(T{0})));
+            } else if constexpr (integers) {
                 return collect<T, Arch, Element, Exact>([&](std::size_t lane) FOVEA_LAMBDA {
                     auto const i = static_cast<index_t>(lane);
                     return row[first + (forwards ? i : lanes - 1 - i)];
                 });
             } else {
-                auto const elements = [&]() FOVEA_LAMBDA {
-                    if constexpr (forwards) return load_as<T, Arch>(row + first, left);
-                    else return lanes_of<T, Arch>::reversed(load_as<T, Arch>(row + first, lanes));
-                }();
-                if constexpr (std::is_same_v<Element, bool>) return pack<T, Arch>(T{0}) < elements;
-                else return elements;
+                if constexpr (forwards) return load_as<T, Arch>(row + first, left);
+                else return lanes_of<T, Arch>::reversed(load_as<T, Arch>(row + first, lanes));
             }
         } else {
             return one_by_one();

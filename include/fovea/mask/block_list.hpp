@@ -13,7 +13,8 @@ namespace fovea::FOVEA_SET {
 ///
 ///     seen[q_idx / query_block, kv_idx / key_block] != 0
 ///
-/// Shapes: `seen` is (query block, key block) or (head, query block, key block); it is kept as a view.
+/// Shapes: `seen` is (query block, key block) or (head, query block, key block), of bool, integers or packed_bits; it
+/// is kept as a view.
 /// Cost: empty blocks are never visited, full ones are not masked.
 /// Edge cases: block sizes below 1 count as 1.
 /// Errors: shape_error where the table has fewer blocks than the call.
@@ -26,8 +27,8 @@ constexpr auto block_list(Table&& seen, integer_argument query_block, integer_ar
                   "fovea: a block list is (query block, key block) or (head, query block, key block)");
     auto const row = q_idx / std::max<index_t>(query_block, 1);
     auto const column = kv_idx / std::max<index_t>(key_block, 1);
-    if constexpr (rank == 2) return where(table(row, column) != 0);
-    else if constexpr (rank == 3) return where(table(head, row, column) != 0);
+    if constexpr (rank == 2) return where(detail::holds(table(row, column)));
+    else if constexpr (rank == 3) return where(detail::holds(table(head, row, column)));
     else return ill_formed{};
 }
 template <class... Others>

@@ -8,20 +8,18 @@
 
 namespace fovea::FOVEA_SET {
 
-/// mask_tensor: a condition for each pair, as a tensor of bool or of integers; 0 excludes the pair.
+/// mask_tensor: a condition for each pair, as a tensor of bool, of integers or of packed_bits; 0 excludes the pair.
 ///
 ///     visible[..., q_idx, kv_idx] != 0
 ///
 /// Shapes: the last axes of (batch, head, query, key); an axis of extent 1 is broadcast. The tensor is kept as a view.
 /// Cost: empty tiles are never visited; the rest is read pair by pair. Prefer an expression if there is one: a tensor
-/// is as large as the score matrix.
+/// has an element for each score, if only a bit.
 /// Edge cases: a query whose row is all 0 gets zeros.
 /// Errors: shape_error where the tensor is smaller than the call.
 template <class Tensor>
 constexpr auto mask_tensor(Tensor&& visible) {
-    auto const element = of_pair(std::forward<Tensor>(visible));
-    if constexpr (is_condition<std::remove_const_t<decltype(element)>>) return where(element);
-    else return where(element != 0);
+    return where(detail::holds(of_pair(std::forward<Tensor>(visible))));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

@@ -15,8 +15,8 @@ namespace fovea::FOVEA_SET {
 ///
 ///     kv_idx < prefix  ||  ancestors(q_idx, kv_idx - prefix)
 ///
-/// Shapes: `ancestors` is (node, node), kept as a view; keys are the prefix and then the nodes. The prefix is a number
-/// or an expression of batch.
+/// Shapes: `ancestors` is (node, node), of bool, integers or packed_bits, kept as a view; keys are the prefix and then
+/// the nodes. The prefix is a number or an expression of batch.
 /// Cost: tiles of the prefix are not masked; tiles of the nodes are, and those without a visible pair are never
 /// visited. Edge cases: several roots make several trees. Keys after the last node are excluded. Errors: shape_error
 /// where there are more queries than nodes. Source: Miao et al. 2024 (SpecInfer), section 4.2.
@@ -26,7 +26,8 @@ constexpr auto tree(Prefix const& prefix, Ancestors&& ancestors) {
     auto const table = detail::table_param<2>(std::forward<Ancestors>(ancestors));
     auto const node = kv_idx - as_expression(prefix);
     auto const inside = max(min(node, table.table.extent(1) - 1), 0);
-    return where(kv_idx < as_expression(prefix) || (node < table.table.extent(1) && table(q_idx, inside) != 0));
+    return where(kv_idx < as_expression(prefix)
+                 || (node < table.table.extent(1) && detail::holds(table(q_idx, inside))));
 }
 
 /// The table of a tree whose parents stand before their children; a root has parent -1.

@@ -63,4 +63,13 @@ constexpr ill_formed where(Others const&...) {
     return detail::refuse_arguments<Others...>();
 }
 
+namespace detail {
+/// A condition of an element of a table: itself, or of a number that it is not 0.
+template <fovea::expression E>
+constexpr auto holds(E const& element) {
+    if constexpr (is_condition<E>) return element;
+    else return element != 0;
+}
+}  // namespace detail
+
 }  // namespace fovea::FOVEA_SET

@@ -31,7 +31,7 @@ template <class Operation, class... Children>
 inline constexpr bool worth_hoisting<node<Operation, Children...>> = (worth_hoisting<Children> || ...);
 template <class T, int Rank, class... Indices>
 inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> =
-    !std::is_integral_v<T> || (has_sum<Indices> || ...);
+    fovea::detail::is_real_number<T> || (has_sum<Indices> || ...);
 template <class Body, class... Range>
 inline constexpr bool worth_hoisting<node<operations::sum, Body, Range...>> = true;
 

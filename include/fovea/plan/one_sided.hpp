@@ -127,7 +127,8 @@ inline constexpr bool reads_reals = false;
 template <class Operation, class... Children>
 inline constexpr bool reads_reals<node<Operation, Children...>> = (reads_reals<Children> || ...);
 template <class T, int Rank, class... Indices>
-inline constexpr bool reads_reals<node<at_operation, parameter<T, Rank>, Indices...>> = !std::is_integral_v<T>;
+inline constexpr bool reads_reals<node<at_operation, parameter<T, Rank>, Indices...>> =
+    fovea::detail::is_real_number<T>;
 
 /// True for a real of one side that reads a table. Where reals are compared (`Compared`), for an element of a table
 /// alone: what is computed of elements there is rounded step by step, as bounds of blocks are, and stays where it is.

@@ -90,7 +90,7 @@ double count_bytes(ForEachArray const& for_each_array) {
     for_each_array([&](fovea::detail::memory_region const& region) {
         if (std::any_of(seen.begin(), seen.end(), [&](auto const& other) { return region.same_as(other); })) return;
         seen.push_back(region);
-        double size = static_cast<double>(region.element);
+        double size = region.element > 0 ? static_cast<double>(region.element) : 1.0 / 8;
         for (std::size_t axis = 0; axis < region.rank; ++axis)
             if (region.strides[axis] != 0) size *= static_cast<double>(region.extents[axis]);
         bytes += size;

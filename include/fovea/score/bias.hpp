@@ -19,8 +19,9 @@ namespace fovea::FOVEA_SET {
 /// Errors: shape_error where the tensor is smaller than the call.
 template <class Tensor>
 constexpr auto bias(Tensor&& table) {
-    static_cast<void>(detail::has_features_of_numbers<typename decltype(detail::view_of(table))::value_type>());
-    return rescore(placeholders::score + of_pair(std::forward<Tensor>(table)));
+    if constexpr (detail::has_features_of_numbers<typename decltype(detail::view_of(table))::value_type>())
+        return rescore(placeholders::score + of_pair(std::forward<Tensor>(table)));
+    else return ill_formed{};
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <type_traits>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -204,6 +205,25 @@ struct generic_lanes {
             for (std::size_t j = 0; j < n; ++j) elements[j * n + i] = row[j];
         }
         for (std::size_t i = 0; i < n; ++i) rows[i] = vector::load(elements.data() + i * n);
+    }
+
+    /// A mask of bits, the first lane's the least.
+    FOVEA_INLINE static lane_mask<T, Arch> mask_of_bits(std::uint32_t all) {
+        using integers = typename bits::integers;
+        if constexpr (requires(integers const& a) { a & a; }) {
+            using integer = integer_like<T>;
+            alignas(64) static constexpr auto of_lanes = [] {
+                std::array<integer, static_cast<std::size_t>(count)> c{};
+                for (std::size_t i = 0; i < c.size(); ++i) c[i] = integer{1} << i;
+                return c;
+            }();
+            auto const own = registers<integer, Arch>::load(of_lanes.data());
+            return {bits::as_mask((integers(static_cast<integer>(all)) & own) == own)};
+        } else {
+            alignas(64) array numbers;
+            for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<T>(all >> i & 1);
+            return vector(T{0}) < vector::load(numbers.data());
+        }
     }
 
     /// The lanes in reverse order.

@@ -3,6 +3,7 @@
 // simd/arch/ has the conversions that an architecture does in a few instructions.
 #pragma once
 
+#include <fovea/core/bits.hpp>
 #include <fovea/core/blocks.hpp>
 #include <fovea/core/fp8.hpp>
 #include <fovea/core/half.hpp>
@@ -185,6 +186,17 @@ FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {
         std::copy_n(from, n, elements.begin());
         return element::load(elements.data());
     }
+}
+
+/// The first n of some conditions as a mask, false after them; reads nothing past them.
+template <class T, class Arch>
+FOVEA_INLINE lane_mask<T, Arch> load_mask(bool const* from, index_t n) {
+    return pack<T, Arch>(T{0}) < load_as<T, Arch>(from, n);
+}
+template <class T, class Arch>
+FOVEA_INLINE lane_mask<T, Arch> load_mask(bit_pointer const& from, index_t n) {
+    constexpr index_t lanes = pack<T, Arch>::lanes;
+    return lanes_of<T, Arch>::mask_of_bits(n >= lanes ? from.template first<lanes>() : from.first(n));
 }
 
 /// Converts a row of n elements of any number type to T, padded with zeros to whole packs.

@@ -21,7 +21,8 @@ template <class T, int Rank, class Draw>
 void check_ranges(extents_t<Rank> const& extents, extents_t<Rank> const& strides, Draw const& draw) {
     index_t size = 1;
     for (std::size_t axis = 0; axis < std::size_t{Rank}; ++axis) size += (extents[axis] - 1) * strides[axis];
-    std::unique_ptr<T[]> const elements(new T[static_cast<std::size_t>(size)]);
+    using stored = std::conditional_t<std::is_same_v<T, bit>, unsigned char, T>;
+    std::unique_ptr<stored[]> const elements(new stored[static_cast<std::size_t>(size)]);
     for (index_t i = 0; i < size; ++i) elements[static_cast<std::size_t>(i)] = draw();
     view<T const, Rank> const table{elements.get(), extents, strides};
     arena memory;
@@ -63,6 +64,9 @@ TEST_CASE("extremes of tiles hold every element of a box", "[driver]") {
     check_ranges<double, 3>({2, 40, 31}, {40 * 31, 31, 1}, number);
     check_ranges<float16, 2>({17, 97}, {100, 1}, [&] { return float16(with_holes()); });
     check_ranges<bool, 2>({48, 96}, {96, 1}, [&] { return random.between(0, 500) > 0; });
+    auto const byte = [&] { return static_cast<std::uint8_t>(random.chance(0.3) ? 255 : random.between(0, 255)); };
+    check_ranges<bit, 2>({48, 96}, {96, 1}, byte);
+    check_ranges<bit, 3>({2, 50, 75}, {0, 77, 1}, byte);
     check_ranges<std::uint8_t, 3>({3, 20, 64}, {20 * 64, 64, 1},
                                   [&] { return static_cast<std::uint8_t>(random.between(0, 255)); });
     check_ranges<std::int64_t, 2>({50, 70}, {70, 1}, [&] { return random.between(-1'000'000'000'000, 5); });

@@ -9,6 +9,7 @@ CHECKED = "namespaces"
 AT_LEAST = 200
 
 SHARED_TYPES = (
+    "core/bits.hpp",
     "core/errors.hpp",
     "core/graph.hpp",
     "core/blocks.hpp",

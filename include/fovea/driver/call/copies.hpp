@@ -38,8 +38,9 @@ struct zeros_for_tables {
     template <class T, int Rank>
     [[gnu::cold]] view<T const, Rank> table() const {
         index_t const count = std::max<index_t>(features, 1);
-        T* const zeros = memory.take<T>(count);
-        std::fill_n(zeros, count, T{});
+        using stored = std::conditional_t<std::is_same_v<T, bit>, unsigned char, T>;
+        auto* const zeros = memory.take<stored>(count);
+        std::fill_n(zeros, count, stored{});
         view<T const, Rank> row;
         row.data = zeros;
         row.extents.fill(1);

@@ -129,8 +129,8 @@ namespace fovea::FOVEA_SET::kernel {
 
 /// The first element that a row reads along its keys, if it reads any.
 struct table_place {
-    char const* first = nullptr;
-    index_t bytes = 0;  // of an element
+    unsigned char const* first = nullptr;
+    index_t bits = 0;  // of an element
 };
 
 /// Evaluating an expression here finds the place of its first table that is read along the keys; parts of the score
@@ -150,10 +150,9 @@ struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
         if constexpr (along_keys<Index...>)
             if (found.first == nullptr && table.stride(Rank - 1) == 1)
-                found = {
-                    reinterpret_cast<char const*>(table.data + offset_of_numbers(table, at...)
-                                                  + clamped_index(first_along_keys(at...), table.extent(Rank - 1))),
-                    static_cast<index_t>(sizeof(Element))};
+                found = {fovea::detail::byte_of(table.data + offset_of_numbers(table, at...)
+                                                + clamped_index(first_along_keys(at...), table.extent(Rank - 1))),
+                         fovea::detail::bits_of_element<Element>};
         return base::lookup(table, at...);
     }
 };
@@ -178,7 +177,7 @@ prefetch_queue table_lines(Expression const& expression, row_coordinates const* 
     if (count < 2 || first.first == nullptr) return {};
     index_t const stride = place(1).first - first.first, distance = stride < 0 ? -stride : stride;
     if (distance < cache_line || place(count - 1).first != first.first + (count - 1) * stride) return {};
-    index_t const row_bytes = keys.count * first.bytes, lines = count * ceil_div(row_bytes, cache_line);
+    index_t const row_bytes = ceil_div(keys.count * first.bits, 8), lines = count * ceil_div(row_bytes, cache_line);
     return prefetch_queue({.first = first.first, .rows = count, .row_bytes = row_bytes, .stride_bytes = stride},
                           std::max<index_t>(steps / lines, 1));
 }

@@ -99,6 +99,10 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         if constexpr (single) return static_cast<__mmask16>(bits);
         else return static_cast<__mmask8>(bits);
     }
+    FOVEA_INLINE static lane_mask<T, Arch> mask_of_bits(std::uint32_t all) {
+        using mask = typename registers<T, Arch>::mask;
+        return {mask(static_cast<typename mask::register_type>(all))};
+    }
     /// A load of up to half a vector touches only that half: the next cache line may be a miss.
     FOVEA_INLINE static vector load(T const* from, index_t n) {
         if constexpr (single) {

@@ -44,7 +44,7 @@ struct read_pair {
     constexpr index_t operator()(auto name) const { return ranges(name).lo; }
     template <class T, int Rank, class... Index>
     constexpr auto lookup(view<T const, Rank> const& table, Index... at) const {
-        if (table.empty()) return arithmetic::constant(T{});
+        if (table.empty()) return arithmetic::constant(value_of_element<T>{});
         return arithmetic::constant(table.data[clamped_offset(table, at...)]);
     }
 };
@@ -216,7 +216,7 @@ void check_index(view<T const, Rank> const& table, int axis, Index const& index,
 /// Integers of the language have a sign: elements of 2^63 and more are none.
 template <class T, int Rank>
 void require_signed(view<T const, Rank> const& table) {
-    if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t)) {
+    if constexpr (std::is_unsigned_v<T> && sizeof(value_of_element<T>) == sizeof(index_t)) {
         auto const greatest = range_of(table, whole_of(table), std::numeric_limits<index_t>::max());
         if (greatest.lo < 0)
             throw shape_error("a table of extents ", table.extents,

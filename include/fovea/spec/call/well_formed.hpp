@@ -103,7 +103,7 @@ constexpr bool has_sound_tables() {
     static_assert(InSum || free == 0, "fovea: a table outside sum() needs an index for each of its axes");
     static_assert(!InSum || free <= 1, "fovea: a table has at most one axis without an index, the one of the features");
     if constexpr (free > (InSum ? 1 : 0)) return false;
-    else if constexpr (is_raw_half<typename feature_of<E>::type>)
+    else if constexpr (is_raw_half<typename feature_of<E>::type> || is_bit<typename feature_of<E>::type>)
         return has_features_of_numbers<typename feature_of<E>::type>();
     else if constexpr (is_node_of<at_operation, E>) return has_sound_indices<E>;
     else if constexpr (is_node<E>) return has_sound_children<E, InSum>();
