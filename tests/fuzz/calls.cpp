@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     fuzz::bytes in({data, size});
-    switch (in.below(5)) {
+    switch (in.below(6)) {
         case 0:
             fuzz::dense(in);
             break;
@@ -18,8 +18,11 @@ int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
         case 3:
             fuzz::states(in);
             break;
-        default:
+        case 4:
             fuzz::merges(in);
+            break;
+        default:
+            fuzz::formats(in);
     }
     return 0;
 }

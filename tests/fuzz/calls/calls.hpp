@@ -45,6 +45,7 @@ void tables(bytes& in);
 void coordinates(bytes& in);
 void states(bytes& in);
 void merges(bytes& in);
+void formats(bytes& in);
 void graphs(bytes& in);
 void pages(bytes& in);
 void sequences(bytes& in);
