@@ -226,3 +226,26 @@ TEST_CASE("scales and zero points that do not fit are refused before anything is
     for (auto const x : integers.elements) CHECK(x == 7);
     for (auto const x : scales.elements) CHECK(x == 1);
 }
+
+TEST_CASE("memory that cannot be read or written, or that is both, is refused before anything is written", "[spec]") {
+    tensor<std::int8_t, 4> integers({1, 2, 4, 8}, 7);
+    tensor<float, 4> scales({1, 2, 4, 1}, 1), zeros({1, 2, 4, 1}, 1), source({1, 2, 1, 8}, 1);
+    auto const refuses = [&](view<float, 4> const& by, view<float, 4> const& from, view<float const, 4> const& rows,
+                             char const* sentence) {
+        CHECK_THROWS_WITH(store(integers.view(), by, from, rows, 0), ContainsSubstring(sentence));
+    };
+    view<float, 4> const nowhere(nullptr, scales.extents);
+    view<float, 4> const over_integers(reinterpret_cast<float*>(integers.data()), scales.extents);
+    view<float, 4> const one_slot(scales.data(), scales.extents, {2, 1, 0, 1});
+    view<float, 4> const rows_in_scales(scales.data(), {1, 2, 1, 8}, {0, 0, 0, 1});
+    view<float const, 4> const rows = source.view(), no_rows(nullptr, source.extents);
+    refuses(nowhere, zeros.view(), rows, "store: the scales");
+    refuses(scales.view(), nowhere, rows, "store: the zero points");
+    refuses(scales.view(), zeros.view(), no_rows, "source");
+    refuses(over_integers, zeros.view(), rows, "store: the cache");
+    refuses(scales.view(), scales.view(), rows, "store: the cache");
+    refuses(scales.view(), zeros.view(), rows_in_scales, "store: the cache");
+    for (auto const x : integers.elements) CHECK(x == 7);
+    for (auto const x : scales.elements) CHECK(x == 1);
+    CHECK_NOTHROW(store(integers.view(), one_slot, zeros.view(), rows, 0));  // scales that positions share are read
+}

@@ -21,8 +21,8 @@ void check_written(view<Stored, 4> const& stored, Read const&... read) {
     (require_apart(to, read), ...);
 }
 
-/// Errors: shape_error where rows from a position on cannot be read or do not fit a cache of these extents, (batch, head,
-/// position, feature), and where `stored` cannot be written or has some of them.
+/// Errors: shape_error where rows from a position on cannot be read or do not fit a cache of these extents, (batch,
+/// head, position, feature), and where `stored` cannot be written or has some of them.
 template <class Stored, class Element>
 void check_stored(extents_t<4> const& cache, view<Stored, 4> const& stored, view<Element, 4> const& source,
                   index_t first) {
