@@ -133,7 +133,9 @@ TEST_CASE("operands in 16 bits are converted, or multiplied as they are stored",
 TEST_CASE("keys stand in lanes where something is read along them", "[driver]") {
     tensor<float, 2> const bias({3 * lanes, 40}, 0.5f);
     auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx)) | softmax | weighted_sum;
-    CHECK(says("driver/dense/key_lanes_scores.hpp", biased, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/query_lanes_scores.hpp", biased, 2, 2, 3 * lanes));
+    auto const apart = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx / 2)) | softmax | weighted_sum;
+    CHECK(says("driver/dense/key_lanes_scores.hpp", apart, 2, 2, 3 * lanes));
     tensor<float, 1> const distances({3 * lanes + 39});
     auto const near =
         scaled_dot | rescore(score + param(distances)[kv_idx - q_idx + 3 * lanes - 1]) | softmax | weighted_sum;
@@ -303,14 +305,17 @@ TEST_CASE("explain counts the tiles of a mask whose blocks no bound decides", "[
     auto const text = explain(spec, x, x, x);
     CAPTURE(text);
     std::smatch found;
-    REQUIRE(std::regex_search(text, found, std::regex("mixed blocks ([0-9]+) % are skipped, ([0-9]+) % not masked")));
+    REQUIRE(std::regex_search(text, found,
+                              std::regex("([0-9]+) full, ([0-9]+) mixed, [0-9]+ skipped; of the tiles of mixed blocks "
+                                         "([0-9]+) % are skipped, ([0-9]+) % not masked")));
     CHECK_THAT(text, !ContainsSubstring("slow"));
     workspace scratch;
     tensor<float, 4> result({1, 1, n, 8});
     attend(scratch, spec, x, x, x, result);
     auto const done = scratch.tiles();
     CAPTURE(done.full, done.mixed);
-    double const not_masked = std::stod(found[2]), computed = 100 - std::stod(found[1]);
+    double const full = 100 * std::stod(found[1]), mixed = std::stod(found[2]);
+    double const computed = full + mixed * (100 - std::stod(found[3])), not_masked = full + mixed * std::stod(found[4]);
     CHECK(not_masked / computed
           == Approx(static_cast<double>(done.full) / static_cast<double>(done.full + done.mixed)).margin(0.1));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/core/packed_bits.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/driver/attend.hpp>
@@ -7,13 +8,18 @@
 #include <fovea/mask/mask_tensor.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>
+#include <fovea/score/bias.hpp>
 #include <fovea/score/dot.hpp>
 #include <fovea/score/rescore.hpp>
 #include <fovea/testing/mask_laws.hpp>
+#include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
+#include "support/architectures.hpp"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 using namespace fovea;
@@ -123,4 +129,86 @@ TEST_CASE("a tensor that is too small is refused", "[mask]") {
     tensor<float, 2> const x({3, 1}, 1);
     tensor<float, 2> result({3, 1});
     CHECK_THROWS_AS(attend(dot | mask_tensor(visible) | softmax | weighted_sum, x, result), shape_error);
+}
+
+namespace {
+
+/// Tables of pairs of several types, of which some are the same for all heads, or all keys.
+struct pair_tables {
+    tensor<float16, 3> halves;
+    tensor<bfloat16, 2> shorts;
+    tensor<std::int64_t, 2> kinds;
+    tensor<bool, 2> seen;
+    tensor<float, 1> of_kind{{5}};
+    view<float16 const, 3> half;
+
+    pair_tables(testing::dice& random, index_t heads, index_t queries, index_t keys, bool shared, bool of_queries)
+        : halves({heads, queries, keys}),
+          shorts({queries, of_queries ? 1 : keys}),
+          kinds({queries, keys}),
+          seen({queries, keys}),
+          half{halves.data(), halves.extents, {shared ? 0 : queries * keys, keys, 1}} {
+        for (auto& x : halves)
+            x = static_cast<float16>(random.chance(0.2) ? -std::numeric_limits<float>::infinity()
+                                                        : static_cast<float>(random.real(-1, 1)));
+        for (auto& x : shorts) x = static_cast<bfloat16>(static_cast<float>(random.real(-1, 1)));
+        for (auto& x : kinds) x = random.between(0, 4);
+        for (index_t i = 0; i < queries; ++i)
+            for (index_t k = 0; k < keys; ++k) seen(i, k) = i % 11 != 5 && random.chance(0.7);
+        for (auto& x : of_kind) x = static_cast<float>(random.real(-1, 1));
+    }
+    auto spec() const {
+        return dot | bias(half) | bias(shorts) | rescore(score + param(of_kind)[param(kinds)(q_idx, kv_idx)])
+             | mask_tensor(seen) | softmax | weighted_sum;
+    }
+    double added(index_t h, index_t i, index_t k) const {
+        return static_cast<double>(static_cast<float>(half(h, i, k)))
+             + static_cast<double>(static_cast<float>(shorts(i, k % shorts.extent(1))))
+             + static_cast<double>(of_kind(kinds(i, k)));
+    }
+};
+
+/// The greatest error of a call of `group` heads for each head of keys, against loops.
+template <class Arch>
+double worst_error(pair_tables const& tables, testing::dice& random, index_t group) {
+    auto const [heads, queries, keys] = tables.half.extents;
+    constexpr index_t features = 3;
+    auto const q = testing::random_tensor<float, 4>(random, {1, heads, queries, features}),
+               k = testing::random_tensor<float, 4>(random, {1, heads / group, keys, features}),
+               v = testing::random_tensor<float, 4>(random, k.extents);
+    tensor<float, 4> got(q.extents);
+    workspace scratch;
+    attend_on<Arch>(serial, scratch, tables.spec(), q, k, v, got);
+    double worst = 0;
+    for (index_t h = 0; h < heads; ++h)
+        for (index_t i = 0; i < queries; ++i) {
+            double sum = 0, sums[features] = {};
+            for (index_t j = 0; j < keys; ++j) {
+                if (!tables.seen(i, j)) continue;
+                double s = tables.added(h, i, j);
+                for (index_t c = 0; c < features; ++c)
+                    s += static_cast<double>(q(0, h, i, c)) * static_cast<double>(k(0, h / group, j, c));
+                sum += std::exp(s);
+                for (index_t c = 0; c < features; ++c)
+                    sums[c] += std::exp(s) * static_cast<double>(v(0, h / group, j, c));
+            }
+            for (index_t c = 0; c < features; ++c) {
+                double const off = std::abs(static_cast<double>(got(0, h, i, c)) - (sum == 0 ? 0 : sums[c] / sum));
+                worst = off <= worst ? worst : off;  // a NaN is the worst
+            }
+        }
+    return worst;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("tables of pairs may have any element and any axes, at every size", "[mask]", lane_widths) {
+    testing::dice random(5);
+    for (index_t queries = 1; queries <= 70; queries += queries < 36 ? 1 : 17)
+        for (index_t keys = 1 + queries % 7; keys <= 150; keys += 11) {
+            bool const shared = queries % 3 == 0, of_queries = keys % 4 == 0;
+            pair_tables const tables(random, 2, queries, keys, shared, of_queries);
+            CAPTURE(queries, keys, shared, of_queries);
+            CHECK(worst_error<TestType>(tables, random, 1 + keys % 2) < 1e-5);
+        }
 }

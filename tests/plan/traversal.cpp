@@ -81,6 +81,12 @@ TEMPLATE_LIST_TEST_CASE("sizes choose lanes where the score is one product and r
     tensor<float, 1> const of_distance({100});
     auto const near = scaled_dot | rescore(score + param(of_distance)[kv_idx - q_idx]) | softmax | weighted_sum;
     CHECK(traversals_of<TestType>(near) == any_lanes);
+    tensor<float16, 3> const bias({4, 10, 10});
+    tensor<std::int32_t, 2> const seen({10, 10});
+    auto const biased = scaled_dot | rescore(score + param(bias)(head, q_idx / 2, kv_idx)) | softmax | weighted_sum;
+    CHECK(traversals_of<TestType>(biased) == any_lanes);
+    CHECK(traversals_of<TestType>(scaled_dot | where(param(seen)(q_idx, kv_idx) > 0) | softmax | weighted_sum)
+          == any_lanes);
     std::vector<float> const sinks(2);
     CHECK(traversals_of<TestType>(scaled_dot | softmax_with_sink(sinks) | weighted_sum) == any_lanes);
 }
@@ -103,11 +109,11 @@ struct softmax_of_head : stage<role::normalizer> {
 
 TEMPLATE_LIST_TEST_CASE("keys stand in lanes where something is read or computed along them", "[plan]", architectures) {
     CHECK(traversals_of<TestType>(compare(sum(tanh(q + k))) | softmax | weighted_sum) == lanes_of_keys);
-    tensor<float, 2> const bias({10, 10});
-    auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx)) | softmax | weighted_sum;
+    tensor<float, 2> const bias({10, 20});
+    auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, 2 * kv_idx)) | softmax | weighted_sum;
     CHECK(traversals_of<TestType>(biased) == lanes_of_keys);
     tensor<std::int32_t, 2> const seen({10, 10});
-    CHECK(traversals_of<TestType>(scaled_dot | where(param(seen)(q_idx, kv_idx) > 0) | softmax | weighted_sum)
+    CHECK(traversals_of<TestType>(scaled_dot | where(param(seen)(q_idx, kv_idx / 2) > 0) | softmax | weighted_sum)
           == lanes_of_keys);
     CHECK(traversals_of<TestType>(scaled_dot | softmax_of_head{} | weighted_sum) == lanes_of_keys);
     CHECK(traversals_of<TestType>(scaled_dot | softmax | reweight(2 * weight) | weighted_sum) == lanes_of_keys);

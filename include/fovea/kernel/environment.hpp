@@ -224,6 +224,10 @@ template <class T, class Arch>
 struct neighbouring_queries {
     FOVEA_INLINE positions<T, Arch> query(row_coordinates const& first) const { return {first.q_idx}; }
     FOVEA_INLINE index_t head(row_coordinates const& first) const { return first.head; }
+    FOVEA_INLINE static row_coordinates row(row_coordinates first, index_t lane) {
+        first.q_idx += lane;
+        return first;
+    }
 };
 
 /// Rows in lanes that are queries of several heads.
@@ -233,6 +237,11 @@ struct queries_of_heads {
     integer_like<T> const* heads;
     FOVEA_INLINE auto query(row_coordinates const&) const { return index_pack<T, Arch>::load(queries); }
     FOVEA_INLINE auto head(row_coordinates const&) const { return index_pack<T, Arch>::load(heads); }
+    FOVEA_INLINE row_coordinates row(row_coordinates first, index_t lane) const {
+        first.q_idx = queries[lane];
+        first.head = heads[lane];
+        return first;
+    }
 };
 
 /// Integers of the operand that is in lanes, and of the other.
@@ -255,6 +264,8 @@ struct score_environment : index_environment<T, Arch, Keys> {
     index_t key_stride = 0;
     term_index<T, queries_in_lanes> const* row_indices = nullptr;  // like the terms
     term_index<T, !queries_in_lanes> const* key_indices = nullptr;
+    T const* const* pairs = nullptr;  // elements of tables of pairs: for each read (keys, lanes), and those of this key
+    index_t pair = 0;
 
     using index_environment<T, Arch, Keys>::operator();
     FOVEA_INLINE auto operator()(q_idx_t) const { return rows.query(this->row); }
@@ -282,6 +293,14 @@ struct score_environment : index_environment<T, Arch, Keys> {
     template <std::size_t I>
     FOVEA_INLINE auto operator()(plan::index_reference<plan::side::key, I>) const {
         return term<index_pack<T, Arch>, !queries_in_lanes>(key_indices + static_cast<index_t>(I) * key_stride);
+    }
+    template <class Element, std::size_t I>
+    FOVEA_INLINE auto operator()(plan::pair_reference<Element, I>) const {
+        auto const elements = pack<T, Arch>::load(pairs[I] + pair);
+        if constexpr (fovea::detail::is_truth<Element>) return pack<T, Arch>(T{0}) < elements;
+        else if constexpr (!fovea::detail::is_real_number<Element>)
+            return index_pack<T, Arch>(registers<T, Arch>::as_integers(elements.value));
+        else return elements;
     }
 
 private:

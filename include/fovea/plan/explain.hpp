@@ -225,9 +225,9 @@ constexpr lie how_they_lie() {
     else return used == 1 && stepped == 1 ? lie::in_another_axis : lie::apart;
 }
 
-/// True where an expression is read once for each query or key, and not for each pair.
+/// True where an expression is read once for each query or key, or row by row, whatever is in lanes.
 template <class E>
-inline constexpr bool is_read_before = is_index_term<side::query, E> || is_index_term<side::key, E>;
+inline constexpr bool is_read_before = is_index_term<side::query, E> || is_index_term<side::key, E> || is_pair_read<E>;
 
 /// Calls f with each read of a table for each pair whose elements do not lie side by side, and how they lie.
 template <class Lane, class E, class F>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers that depend on a query or a key alone: reads of tables, and integers that take a division; computed once for
-// each query of a tile, and once for each key of a block.
+// Numbers that are known before scores are computed of them. Those that depend on a query or a key alone: reads of
+// tables, and integers that take a division; computed once for each query of a tile, and once for each key of a block.
+// Elements of tables of pairs, which are transposed where queries are in lanes.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -18,11 +19,22 @@ template <side Of, std::size_t Position>
 struct index_reference {
     using expression_tag = void;
 };
+
+/// The place of an element of a table of pairs.
+template <class Element, std::size_t Position>
+struct pair_reference {
+    using expression_tag = void;
+};
 }  // namespace fovea::FOVEA_SET::plan
 
 namespace fovea::FOVEA_SET {
 template <plan::side Of, std::size_t Position>
 inline constexpr bool is_whole_number<plan::index_reference<Of, Position>> = true;
+template <class Element, std::size_t Position>
+inline constexpr bool is_whole_number<plan::pair_reference<Element, Position>> =
+    !detail::is_real_number<Element> && !detail::is_truth<Element>;
+template <class Element, std::size_t Position>
+inline constexpr bool is_condition<plan::pair_reference<Element, Position>> = detail::is_truth<Element>;
 }  // namespace fovea::FOVEA_SET
 
 namespace fovea::FOVEA_SET::plan {
@@ -66,59 +78,101 @@ inline constexpr bool has_index_term<node<Operation, Children...>> =
     is_index_term<side::query, node<Operation, Children...>> || is_index_term<side::key, node<Operation, Children...>>
     || (has_index_term<Children> || ...);
 
-/// An expression without its index terms, and these.
-template <class E, class Queries, class Keys>
+/// The element of a read of a table of pairs: the query chooses a row, the key's position an element of it. void for
+/// what is no such read.
+template <class E>
+struct pair_element : std::type_identity<void> {};
+template <class T, int Rank, class... Indices>
+    requires(sizeof...(Indices) == Rank && (uses<Indices, q_idx_t> || ...)
+             && std::is_same_v<std::tuple_element_t<sizeof...(Indices) - 1, std::tuple<Indices...>>, kv_idx_t>
+             && (int{uses<Indices, kv_idx_t, edge_t, score_t> || refers_to_parts<Indices>} + ...) == 1)
+struct pair_element<node<at_operation, parameter<T, Rank>, Indices...>> : std::type_identity<T> {};
+template <class E>
+inline constexpr bool is_pair_read = !std::is_void_v<typename pair_element<E>::type>;
+
+template <class E>
+inline constexpr bool has_pair_read = false;
+template <class Operation, class... Children>
+inline constexpr bool has_pair_read<node<Operation, Children...>> =
+    is_pair_read<node<Operation, Children...>> || (has_pair_read<Children> || ...);
+
+/// An expression without its terms, and these.
+template <class E, class Queries, class Keys, class Pairs>
 struct without_terms {
     E expression{};
     Queries queries{};
     Keys keys{};
+    Pairs pairs{};
 };
-template <class E, class Queries, class Keys>
-without_terms(E, Queries, Keys) -> without_terms<E, Queries, Keys>;
+template <class E, class Queries, class Keys, class Pairs>
+without_terms(E, Queries, Keys, Pairs) -> without_terms<E, Queries, Keys, Pairs>;
 
-template <class E, class Queries, class Keys>
-constexpr auto take_terms(E const& e, Queries const& queries, Keys const& keys);
+template <bool TakesPairs, class E, class Found>
+constexpr auto take_terms(E const& e, Found const& found);
 
 /// The children from I on, one after the other; `taken` are those before.
-template <std::size_t I, class E, class Queries, class Keys, class... Taken>
-constexpr auto take_terms_of_children(E const& e, Queries const& queries, Keys const& keys, Taken const&... taken) {
+template <bool TakesPairs, std::size_t I, class E, class Found, class... Taken>
+constexpr auto take_terms_of_children(E const& e, Found const& found, Taken const&... taken) {
     if constexpr (I == E::arity) {
-        return without_terms{make_node<typename E::operation>(taken...), queries, keys};
+        return without_terms{make_node<typename E::operation>(taken...), found.queries, found.keys, found.pairs};
     } else {
-        auto const child = take_terms(get<I>(e), queries, keys);
-        return take_terms_of_children<I + 1>(e, child.queries, child.keys, taken..., child.expression);
+        auto const child = take_terms<TakesPairs>(get<I>(e), found);
+        return take_terms_of_children<TakesPairs, I + 1>(e, child, taken..., child.expression);
     }
 }
 
-template <class E, class Queries, class Keys>
-constexpr auto take_terms(E const& e, Queries const& queries, Keys const& keys) {
+template <bool TakesPairs, class E, class Found>
+constexpr auto take_terms(E const& e, Found const& found) {
+    auto const& [before, queries, keys, pairs] = found;
     if constexpr (is_index_term<side::query, E>)
-        return without_terms{index_reference<side::query, static_cast<std::size_t>(count_of<Queries>)>{},
-                             hana::append(queries, e), keys};
+        return without_terms{
+            index_reference<side::query, static_cast<std::size_t>(count_of<decltype(Found::queries)>)>{},
+            hana::append(queries, e), keys, pairs};
     else if constexpr (is_index_term<side::key, E>)
-        return without_terms{index_reference<side::key, static_cast<std::size_t>(count_of<Keys>)>{}, queries,
-                             hana::append(keys, e)};
-    else if constexpr (has_index_term<E>) return take_terms_of_children<0>(e, queries, keys);
-    else return without_terms{e, queries, keys};
+        return without_terms{index_reference<side::key, static_cast<std::size_t>(count_of<decltype(Found::keys)>)>{},
+                             queries, hana::append(keys, e), pairs};
+    else if constexpr (TakesPairs && is_pair_read<E>)
+        return without_terms{pair_reference<typename pair_element<E>::type,
+                                            static_cast<std::size_t>(count_of<decltype(Found::pairs)>)>{},
+                             queries, keys, hana::append(pairs, e)};
+    else if constexpr (has_index_term<E> || (TakesPairs && has_pair_read<E>))
+        return take_terms_of_children<TakesPairs, 0>(e, found);
+    else return without_terms{e, queries, keys, pairs};
 }
 }  // namespace detail
 
-/// The rest of a score and a predicate without their index terms.
-template <class Pointwise, class Predicate, class Queries, class Keys>
+/// True where an expression reads a row of a query, but no table of pairs.
+template <class E>
+inline constexpr bool reads_along_keys = false;
+template <class Operation, class... Children>
+inline constexpr bool reads_along_keys<node<Operation, Children...>> = (reads_along_keys<Children> || ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool reads_along_keys<node<at_operation, parameter<T, Rank>, Indices...>> =
+    reads_a_row_of_query<node<at_operation, parameter<T, Rank>, Indices...>>
+    && !detail::is_pair_read<node<at_operation, parameter<T, Rank>, Indices...>>;
+
+/// The rest of a score and a predicate without their terms. The first `PairsOfPointwise` of `pairs` are those of the
+/// rest of the score.
+template <class Pointwise, class Predicate, class Queries, class Keys, class Pairs, index_t PairsOfPointwise>
 struct index_terms {
+    static constexpr index_t pairs_of_pointwise = PairsOfPointwise, pairs_of_both = count_of<Pairs>;
     Pointwise pointwise{};
     Predicate predicate{};
     Queries queries{};
     Keys keys{};
+    Pairs pairs{};
 };
 
-template <class Pointwise, class Predicate>
+/// take_index_terms: of tables of pairs only where it `TakesPairs`.
+template <bool TakesPairs = false, class Pointwise, class Predicate>
 constexpr auto take_index_terms(Pointwise const& pointwise, Predicate const& predicate) {
-    auto const a = detail::take_terms(pointwise, hana::tuple<>{}, hana::tuple<>{});
-    auto const b = detail::take_terms(predicate, a.queries, a.keys);
+    using none = hana::tuple<>;
+    auto const a = detail::take_terms<TakesPairs>(pointwise, detail::without_terms{unit{}, none{}, none{}, none{}});
+    auto const b = detail::take_terms<TakesPairs>(predicate, a);
     return index_terms<std::remove_cvref_t<decltype(a.expression)>, std::remove_cvref_t<decltype(b.expression)>,
-                       std::remove_cvref_t<decltype(b.queries)>, std::remove_cvref_t<decltype(b.keys)>>{
-        a.expression, b.expression, b.queries, b.keys};
+                       std::remove_cvref_t<decltype(b.queries)>, std::remove_cvref_t<decltype(b.keys)>,
+                       std::remove_cvref_t<decltype(b.pairs)>, count_of<decltype(a.pairs)>>{a.expression, b.expression,
+                                                                                            b.queries, b.keys, b.pairs};
 }
 
 namespace detail {

@@ -41,13 +41,17 @@ struct score_types {
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
     /// True where tiles with a key in each lane take many rows: then keys are packed for them.
     static constexpr bool packs_keys = true;
-    /// True where scores can have queries in lanes: they are one product with keys and what is computed of it, and
-    /// features are of the type of the arithmetic or converted to it. What reads a table with a row for each query goes
-    /// along the keys in memory.
-    static constexpr bool scores_take_query_lanes =
-        is_one_product<parts> && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
-        && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>>
+    /// True where products can have queries in lanes: there is one, with keys, and features are of the type of the
+    /// arithmetic or converted to it.
+    static constexpr bool product_takes_query_lanes =
+        is_one_product<parts>
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
+    /// True where scores can, too. What reads a table with a row for each query goes along the keys in memory, unless
+    /// the call transposes it.
+    static constexpr bool transposes_tables = false;
+    static constexpr bool scores_take_query_lanes =
+        product_takes_query_lanes && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
+        && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>>;
 };
 
 /// Properties of every call that computes weights, by its types, whether its keys are listed or not.
@@ -144,10 +148,12 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
     using value_element = element_of_rows<decltype(Operands::value)>;
     using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
-    /// True where queries can be in lanes: rows can be normalized lane by lane.
-    static constexpr bool may_take_query_lanes = types::scores_take_query_lanes && types::normalizes_in_lanes
-                                              && is_linear
-                                              && !multiplies_as_stored<T, Arch, query_element, key_element>;
+    /// True where queries can be in lanes: rows can be normalized lane by lane, and tables of pairs transposed.
+    static constexpr bool transposes_tables = true;
+    static constexpr bool may_take_query_lanes =
+        types::product_takes_query_lanes && !reads_along_keys<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
+        && !reads_along_keys<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes && is_linear
+        && !multiplies_as_stored<T, Arch, query_element, key_element>;
     /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
     static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
     /// The elements that rows are read as: numbers of type T where they are loaded.

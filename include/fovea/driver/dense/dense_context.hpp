@@ -28,7 +28,9 @@ using sums_of = std::conditional_t<Blocking::queries_in_lanes, query_lanes_sums<
 template <class Call, class Blocking, class Engine = score_call<Blocking>>
 struct score_context : Engine {
     using predicate = std::remove_const_t<decltype(Call::spec::predicate)>;
-    using indices_type = decltype(plan::take_index_terms(Call::spec::score.pointwise, Call::spec::predicate));
+    static constexpr bool takes_pairs = Blocking::queries_in_lanes && Call::transposes_tables;
+    using indices_type =
+        decltype(plan::take_index_terms<takes_pairs>(Call::spec::score.pointwise, Call::spec::predicate));
 
     typename Call::spec const& spec;
     typename Call::operands const& operands;
@@ -41,7 +43,7 @@ struct score_context : Engine {
         : Engine(plan, of_call, coverage_of_mask(), scores_of<Call, Blocking>::functions, sums...),
           spec(of),
           operands(of_call),
-          indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {
+          indices(plan::take_index_terms<takes_pairs>(of.score.pointwise, of.predicate)) {
         this->summed = plan::features_of_parts(of.score.parts, of_call.features(), of_call.key_features());
     }
 
