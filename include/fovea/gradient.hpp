@@ -18,6 +18,7 @@ struct gradient_header {};
 /// gradient_on<Arch>: gradient below on a given architecture, executor and workspace.
 template <class Arch, executor Executor, attention_spec A, class... Arguments>
 void gradient_on(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
+    if constexpr (!driver::runs_in_parts<Executor>()) return;
     detail::with_gradient_call(
         [&]<attention_spec Of>(Of const& of, auto const& bound, auto const&... asked) {
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
@@ -38,6 +39,7 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
 template <class Arch, executor Executor, class Index, attention_spec A, class... Arguments>
 void gradient_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
                  Arguments&&... arguments) {
+    if constexpr (!driver::runs_in_parts<Executor>()) return;
     detail::with_gradient_call(
         [&](auto const&, auto const& bound, auto const&... asked) {
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;

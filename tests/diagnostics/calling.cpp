@@ -289,3 +289,26 @@ void call(std::vector<float> const& x, view<float, 2> result) {
     reference::attend(scaled_dot | softmax | weighted_sum, view(x, {x.size() / 8, 8}), result);
 #endif
 }
+
+// case: part_of_a_call_with_projections
+// sentence: fovea: no part(i, n) waits for another, as it would in gradients, projections, finishes, relative_values,
+// column_sums, save and calls over ranks: pass an executor for these, such as bulk_executor(workers, function)
+void call(view<float, 3> x, view<float const, 2> w, view<float, 3> result) {
+    auto const projected = project(w, w, w, heads<2>) | scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    attend(part(0, 2), projected, x, result);
+#else
+    attend(threads(2), projected, x, result);
+#endif
+}
+
+// case: size_for_threads
+// sentence: fovea: workspace_size takes what follows part(i, n) in the call: workspace_size(specification, query, key,
+// value, result)
+std::size_t size(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    return workspace_size(threads(2), scaled_dot | softmax | weighted_sum, x, result);
+#else
+    return workspace_size(scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}

@@ -279,3 +279,15 @@ void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& off
     reference::gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
+
+// case: part_of_a_gradient
+// sentence: fovea: no part(i, n) waits for another, as it would in gradients, projections, finishes, relative_values,
+// column_sums, save and calls over ranks: pass an executor for these, such as bulk_executor(workers, function)
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+    constexpr auto spec = scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    gradient(part(0, 2), spec, x, d_result, grad(x, d_x));
+#else
+    gradient(threads(2), spec, x, d_result, grad(x, d_x));
+#endif
+}

@@ -118,6 +118,18 @@ TEST_CASE("a worker that finds its first work in the steady state allocates noth
     }
 }
 
+TEST_CASE("a part in memory of the caller's allocates nothing from the first call on", "[driver]") {
+    call c;
+    auto const check = [&](auto const& spec) {
+        std::vector<std::byte> memory(workspace_size(spec, c.q, c.k, c.v, c.out));
+        std::size_t const before = allocations;
+        attend(part(0, 2, memory.data(), memory.size()), spec, c.q, c.k, c.v, c.out);
+        CHECK(allocations == before);
+    };
+    check(scaled_dot | causal | softmax | weighted_sum);
+    check(cosine | sparsemax | weighted_sum);
+}
+
 TEST_CASE("values that are not finite allocate nothing", "[driver]") {
     call c;
     workspace scratch;

@@ -24,8 +24,8 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Argumen
 ///     attend(spec, x, result)                         self-attention
 ///     attend(spec, queries(x), memory(m), result)     cross attention
 ///
-/// Before the specification may stand threads(n) and a workspace; after the result lse(view), weights(view).
-/// Views are (position, feature), (batch, position, feature) or (batch, head, position, feature).
+/// Before the specification may stand threads(n) or part(i, n), and a workspace; after the result lse(view),
+/// weights(view). Views are (position, feature), (batch, position, feature) or (batch, head, position, feature).
 /// Edge cases: subnormal numbers count as 0 and none is made, on x86 and AArch64, whatever the mode of the thread.
 /// Errors: shape_error or graph_error naming the argument, before anything is written.
 template <executor Executor, class... Arguments>
@@ -49,6 +49,40 @@ template <class... Arguments>
 FOVEA_INLINE void attend(Arguments&&... arguments) {
     workspace scratch;
     attend_on<arch::best>(serial, scratch, std::forward<Arguments>(arguments)...);
+}
+
+/// attend: part i of n of a call, in its memory if it has some, see part.
+template <class... Arguments>
+    requires(detail::begins_call<Arguments...>)
+void attend(part const& own, Arguments&&... arguments) {
+    workspace scratch;
+    if (own.has_memory()) {
+        workspace measuring(own.memory(), true);
+        attend_on<arch::best>(part(0, 1), measuring, std::forward<Arguments>(arguments)...);
+        own.require_memory(measuring.needed());
+        scratch = workspace(own.memory(), false);
+    }
+    attend_on<arch::best>(own, scratch, std::forward<Arguments>(arguments)...);
+}
+
+/// workspace_size: the bytes of memory that each part of a call needs, however many there are and wherever the memory
+/// begins, see part.
+///
+///     workspace_size(spec, query, key, value, result)    the arguments of the call after part(i, n)
+///
+/// Of the operands it reads what the checks of the call read: lists, offsets, pages, tables of indices.
+/// Errors: those of attend.
+template <class... Arguments>
+std::size_t workspace_size(Arguments&&... arguments) {
+    constexpr bool sound = detail::begins_call<Arguments...> || (is_ill_formed<Arguments> || ...);
+    static_assert(
+        sound,
+        "fovea: workspace_size takes what follows part(i, n) in the call: workspace_size(specification, query, "
+        "key, value, result)");
+    workspace measuring({}, true);
+    if constexpr (detail::begins_call<Arguments...>)
+        attend_on<arch::best>(part(0, 1), measuring, std::forward<Arguments>(arguments)...);
+    return measuring.needed() + arena::alignment - 1;
 }
 
 /// Arguments in another order, or without a specification: a sentence, and no call.
@@ -89,12 +123,14 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
                 driver::run_call<Arch>(workers, memory, one, detail::call_of_sequence(one, call, call.asked, all[i]));
             };
             decltype(auto) runner = driver::runner_of(executor);
-            if (runner.workers() > 1 && all.sequences() >= runner.workers()) {
+            if (runner.workers() == 1 || all.sequences() < runner.workers()) {
+                for (index_t i = 0; i < all.sequences(); ++i) run(runner, scratch, i);
+            } else if constexpr (driver::is_part<Executor>) {
+                runner.run(all.sequences(), [&](index_t i, index_t) { run(part(0, 1), scratch, i); });
+            } else {
                 workspace::call const alone(scratch);
                 scratch.prepare_nested(runner.workers());
                 runner.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.nested(worker), i); });
-            } else {
-                for (index_t i = 0; i < all.sequences(); ++i) run(runner, scratch, i);
             }
         }
     }

@@ -17,7 +17,7 @@
 #include <fovea/driver/layer/finish.hpp>
 #include <fovea/driver/layer/project.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
-#include <fovea/driver/run/executor.hpp>
+#include <fovea/driver/run/part.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/call/wide_integers.hpp>
 
@@ -138,6 +138,19 @@ template <class T, class A, class Call>
 inline constexpr bool saves_more_bits =
     !std::is_same_v<typename Call::result_element, T> && saves_rows<typename Call::outputs_type> && carries_rows<T, A>;
 
+/// Whether the heads of a call are computed straight into its result.
+template <class T, class A, class Call>
+inline constexpr bool is_heads_alone =
+    !projection<decltype(A::project)> && !is_finished<std::remove_cvref_t<decltype(A::aggregate)>>
+    && (!adds_to_values<A> || std::is_same_v<typename Call::result_element, T>) && !saves_more_bits<T, A, Call>;
+
+/// Whether an output is begun before the heads, or completed after them.
+template <class Output>
+inline constexpr bool has_phases =
+    requires(Output const& output) { output.begin(); } || requires(Output const& output) { output.complete(); };
+template <class... Output>
+inline constexpr bool has_phases<std::tuple<Output...>> = (has_phases<Output> || ...);
+
 /// Runs the heads into the result and finishes there, or into scratch memory, position by position, where the result
 /// has other elements or a finish makes other rows of them.
 template <class T, class Arch, class Run, class Q, class K, class V>
@@ -147,9 +160,7 @@ void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V 
     using Out = std::remove_pointer_t<decltype(out.data)>;
     using aggregate = std::remove_cvref_t<decltype(a.aggregate)>;
     constexpr bool in_result = std::is_same_v<Out, T> && finishes_in_place<aggregate>();
-    if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate>
-                  && (!adds_to_values<std::remove_cvref_t<decltype(a)>> || std::is_same_v<Out, T>)
-                  && !saves_more_bits<T, std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(call)>>) {
+    if constexpr (is_heads_alone<T, std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(call)>>) {
         attend_heads<T, Arch>(run, q, k, v, out);
     } else {
         index_t const heads = call.shapes.heads(), row = heads * call.shapes.features();
@@ -166,9 +177,12 @@ template <class Arch, class Executor, class A, class Call>
 FOVEA_INLINE void run_call(Executor const& executor, workspace& scratch, A const& a, Call const& call) {
     if (call.writes_nothing()) return;
     using T = typename Call::number;
+    constexpr bool independent =
+        is_heads_alone<T, A, Call> && !adds_to_values<A> && !has_phases<typename Call::outputs_type>;
+    if constexpr (!runs_in_parts<Executor, independent>()) return;
     decltype(auto) runner = runner_of(executor);
     workspace::call const alone(scratch);
-    scratch.prepare(runner.workers());
+    scratch.prepare(workers_of_call(runner));
     attention_run<std::remove_cvref_t<decltype(runner)>, A, Call> const run{runner, scratch, a, call};
     kernel::on_usable<Arch, T, asked_parts_of<A>, typename Call::query_element>(
         [&]<class Usable>(std::type_identity<Usable>) {

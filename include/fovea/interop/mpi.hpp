@@ -195,7 +195,7 @@ void attend_over(Executor const& executor, workspace& scratch, ranks_t<Queries, 
         attention_over<A> const of{a};
         using call_type = decltype(bind_call(of, arguments...));
         if constexpr (!is_ill_formed<call_type>) {
-            if constexpr (goes_over_ranks<A, call_type>()) {
+            if constexpr (goes_over_ranks<A, call_type>() && driver::runs_in_parts<Executor>()) {
                 decltype(auto) runner = driver::runner_of(executor);
                 require_mpi(runner.workers() > 1);
                 MPI_Comm comm = own_communicator::of(ranks.comm);

@@ -137,7 +137,7 @@ void gradient_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Quer
         using bound_type = decltype(bind_gradient(of, arguments...));
         if constexpr (!is_ill_formed<bound_type>) {
             using call_type = typename bound_type::call_type;
-            if constexpr (mpi::detail::goes_over_ranks<A, call_type>()) {
+            if constexpr (mpi::detail::goes_over_ranks<A, call_type>() && driver::runs_in_parts<Executor>()) {
                 constexpr bool plain = !((detail::gradient_of_lse<std::remove_cvref_t<Arguments>>
                                           || gradient_of_weights<std::remove_cvref_t<Arguments>>)
                                          || ...);

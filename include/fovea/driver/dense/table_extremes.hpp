@@ -4,7 +4,7 @@
 #pragma once
 
 #include <fovea/core/memory.hpp>
-#include <fovea/driver/run/workspace.hpp>
+#include <fovea/driver/run/part.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/bound.hpp>
 
@@ -39,7 +39,7 @@ public:
             if (axis != key_axis) strips *= tiles_[axis];
         }
         extremes_ = memory.take<interval<number>>(strips * tiles_[key_axis]);
-        executor.run(strips, [&](index_t strip, index_t) { look_at(strip); });
+        if (!memory.measures()) whole(executor).run(strips, [&](index_t strip, index_t) { look_at(strip); });
     }
 
     /// True for the table of which it has the extremes.
@@ -126,7 +126,8 @@ public:
 
     known_extremes() = default;
     template <class Executor>
-    known_extremes(Executor const& executor, arena& memory, Predicate const& predicate, index_t queries) {
+    known_extremes(Executor const& executor, arena& memory, Predicate const& predicate, index_t queries)
+        : most_elements_(memory.measures() ? 0 : fovea::detail::elements_in_box) {
         if constexpr (any) {
             if (queries < least_queries) return;
             auto const tables = tables_of_pairs(predicate);
@@ -148,14 +149,16 @@ public:
         bool known = false;
         auto const look = [&]<class Extremes>(Extremes const& extremes) {
             if constexpr (std::is_same_v<Extremes, table_extremes<T, Rank>>)
-                if (!known && extremes.is_of(table) && elements(at) >= Extremes::least_elements) {
+                if (!known && most_elements_ > 0 && extremes.is_of(table) && elements(at) >= Extremes::least_elements) {
                     found = extremes.range(at);
                     known = true;
                 }
         };
         std::apply([&](auto const&... each) { (look(each), ...); }, all_);
-        return known ? found : fovea::detail::range_of(table, at, fovea::detail::elements_in_box);
+        return known ? found : fovea::detail::range_of(table, at, most_elements_);
     }
+    /// Of how many elements the extremes are looked up: of none where a call measures, which does not read tables.
+    index_t most_elements() const { return most_elements_; }
 
 private:
     template <class Ranges>
@@ -166,6 +169,7 @@ private:
     }
 
     all all_;
+    index_t most_elements_ = fovea::detail::elements_in_box;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -4,7 +4,7 @@
 
 #include <fovea/core/graph.hpp>
 #include <fovea/driver/graph/listed_rows.hpp>
-#include <fovea/driver/run/workspace.hpp>
+#include <fovea/driver/run/part.hpp>
 #include <fovea/kernel/head_sums.hpp>
 
 #include <algorithm>
@@ -54,13 +54,18 @@ public:
         T* const key_values = shared.template take<T>(operands_.batches() * key_terms * term_stride(operands_.keys()));
         T* const row_values =
             shared.template take<T>(operands_.batches() * row_terms * term_stride(operands_.queries()));
-        compute_side_terms<kernel::side::key, T, Arch>(executor, operands_, lanes_, spec_.score.parts.keys, key_values);
-        compute_side_terms<kernel::side::query, T, Arch>(executor, operands_, lanes_, spec_.score.parts.rows,
-                                                         row_values);
-        index_t const queries_of_task =
-            Operands::outputs_reduce_over_queries ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
+        bool const measures = scratch.measures();
+        if (!measures) {
+            compute_side_terms<kernel::side::key, T, Arch>(whole(executor), operands_, lanes_, spec_.score.parts.keys,
+                                                           key_values);
+            compute_side_terms<kernel::side::query, T, Arch>(whole(executor), operands_, lanes_, spec_.score.parts.rows,
+                                                             row_values);
+        }
+        index_t const queries_of_task = Operands::outputs_reduce_over_queries || measures
+                                          ? std::max<index_t>(operands_.queries(), 1)
+                                          : positions_of_task;
         index_t const tasks_of_batch = ceil_div(operands_.queries(), queries_of_task);
-        executor.run(operands_.batches() * tasks_of_batch, [&](index_t task, index_t worker) {
+        executor.run(scratch.tasks(operands_.batches() * tasks_of_batch), [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
             index_t const batch = task / tasks_of_batch;
@@ -76,7 +81,7 @@ public:
                                     {operands_.value, batch, operands_.value_features()},
                                     {operands_.key, batch, operands_.key_features()},
                                     {operands_.key, batch}};
-            for (index_t q = first; q < last; ++q) query(rows, here, batch, q);
+            for (index_t q = first; q < last && !measures; ++q) query(rows, here, batch, q);
         });
     }
 

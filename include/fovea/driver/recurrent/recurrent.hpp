@@ -5,7 +5,7 @@
 #include <fovea/core/index.hpp>
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/recurrent/recurrence.hpp>
-#include <fovea/driver/run/workspace.hpp>
+#include <fovea/driver/run/part.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/simd/math.hpp>
@@ -155,19 +155,22 @@ public:
     void run(Executor const& executor, workspace& scratch, index_range numbers) const {
         index_t const heads = numbers.size();
         index_t const panels = std::max<index_t>(ceil_div(operands_.value_features(), width), 1);
-        index_t const shares = std::clamp<index_t>(executor.workers() / std::max<index_t>(heads, 1), 1, panels);
+        // Several workers of a head share its sum of keys, which was loaded before one of them writes it.
+        index_t const most_shares = keeps_key_sum && is_part<Executor> ? 1 : panels;
+        index_t const shares = std::clamp<index_t>(executor.workers() / std::max<index_t>(heads, 1), 1, most_shares);
         index_t const panels_of_share = ceil_div(panels, shares);
-        T* const sums = keeps_key_sum ? scratch.shared().template take<T>(heads * operands_.key_features()) : nullptr;
-        if constexpr (keeps_key_sum)
-            for (index_t i = 0; i < heads; ++i) load_sum(numbers.first + i, sums + i * operands_.key_features());
-        executor.run(heads * shares, [&](index_t task, index_t worker) {
+        T* const sums =
+            keeps_key_sum && shares > 1 ? scratch.shared().template take<T>(heads * operands_.key_features()) : nullptr;
+        for (index_t i = 0; i < heads && sums != nullptr; ++i)
+            load_sum(numbers.first + i, sums + i * operands_.key_features());
+        executor.run(scratch.tasks(heads * shares), [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
             index_t const head = task / shares, first = task % shares * panels_of_share;
             if (first < panels)
                 run_head(memory, numbers.first + head, first * width,
                          std::min((first + panels_of_share) * width, operands_.value_features()),
-                         keeps_key_sum ? sums + head * operands_.key_features() : nullptr);
+                         sums != nullptr ? sums + head * operands_.key_features() : nullptr);
         });
     }
 
@@ -214,7 +217,9 @@ private:
                        .inverse_sums = memory.take<T>(steps_at_once * group),
                        .retrieved = memory.take<T>(width),
                        .sum = memory.take<T>(features)};
-        if constexpr (keeps_key_sum) std::copy_n(sum, features, task.sum);
+        if (memory.measures()) return;
+        if (sum != nullptr) std::copy_n(sum, features, task.sum);
+        else if constexpr (keeps_key_sum) load_sum(head, task.sum);
         load_state(task);
         if constexpr (Call::causal) {
             for (index_t n = 0; n < operands_.keys(); n += steps_at_once)

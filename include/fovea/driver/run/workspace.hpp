@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scratch memory: an arena for each worker, taken in order and given back all at once, and the workspace that a caller
-// keeps between calls.
+// keeps between calls, or has the memory of.
 #pragma once
 
 #include <fovea/core/config.hpp>
@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -46,6 +47,9 @@ public:
     static constexpr std::size_t alignment = 64;
 
     FOVEA_TAGGED arena() {}
+    /// An arena in memory that is not its own; where it only measures, a call takes what it needs and stops.
+    FOVEA_TAGGED arena(std::span<std::byte> lent, bool measures)
+        : memory_(lent.data(), release{true}), capacity_(lent.size()), measures_(measures) {}
     /// An arena that has been moved from is empty, and may be used again.
     FOVEA_TAGGED arena(arena&& other) noexcept { swap(other); }
     FOVEA_TAGGED arena& operator=(arena&& other) noexcept {
@@ -60,6 +64,7 @@ public:
         std::swap(used_, other.used_);
         std::swap(taken_, other.taken_);
         std::swap(overflow_, other.overflow_);
+        std::swap(measures_, other.measures_);
     }
 
     /// Uninitialised memory for n elements, aligned to a cache line.
@@ -67,6 +72,12 @@ public:
     FOVEA_TAGGED T* take(index_t n) {
         return std::launder(reinterpret_cast<T*>(take_bytes(n * static_cast<index_t>(sizeof(T)))));
     }
+
+    FOVEA_TAGGED bool measures() const { return measures_; }
+    /// The bytes that have been taken.
+    FOVEA_TAGGED std::size_t taken() const { return taken_; }
+    /// An arena in what has not been taken.
+    FOVEA_TAGGED arena rest() const { return {{memory_.get() + used_, capacity_ - used_}, measures_}; }
 
     /// The bytes that a use like the last one takes.
     FOVEA_TAGGED FOVEA_INLINE std::size_t wanted() const { return std::max(taken_, capacity_); }
@@ -87,11 +98,14 @@ public:
 
 private:
     struct release {
-        FOVEA_TAGGED void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{alignment}); }
+        bool lent;
+        FOVEA_TAGGED void operator()(std::byte* p) const {
+            if (!lent) ::operator delete(p, std::align_val_t{alignment});
+        }
     };
     using piece = std::unique_ptr<std::byte, release>;
     FOVEA_TAGGED static piece allocate(std::size_t bytes) {
-        return piece(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));
+        return piece(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})), release{});
     }
 
     /// Not inline: a tile takes many arrays, once for all its rows.
@@ -115,11 +129,8 @@ private:
     std::size_t used_ = 0;
     std::size_t taken_ = 0;
     std::vector<piece, set_allocator<piece>> overflow_;
+    bool measures_ = false;
 };
-
-}  // namespace fovea
-
-namespace fovea {
 
 /// workspace: the scratch memory of calls, kept by the caller so that repeated calls allocate nothing.
 ///
@@ -131,6 +142,8 @@ public:
     static constexpr int turn_before_specification = 1;  // after an executor
 
     FOVEA_TAGGED workspace() {}
+    /// A workspace of one worker in memory of the caller's; or one with which a call measures what it needs there.
+    FOVEA_TAGGED workspace(std::span<std::byte> lent, bool measures) : shared_(lent, measures), lent_(true) {}
     FOVEA_TAGGED workspace(workspace&&) noexcept = default;
     FOVEA_TAGGED workspace& operator=(workspace&&) noexcept = default;
     FOVEA_TAGGED [[gnu::cold]] ~workspace() {}
@@ -155,10 +168,15 @@ public:
     };
 
     /// The scratch of one worker.
-    FOVEA_TAGGED arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
+    FOVEA_TAGGED arena& worker(index_t w) {
+        if (lent_) [[unlikely]]
+            return rest_for_task();
+        return arenas_[static_cast<std::size_t>(w)];
+    }
     /// All workers get what the one with the most has taken so far: which of them find work differs from call to call.
     FOVEA_TAGGED FOVEA_INLINE void prepare(index_t workers) {
-        while (static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
+        if (lent_) needed_ = needed();
+        while (!lent_ && static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
         std::size_t const bytes = wanted();
         shared_.clear();
         for (auto& a : arenas_) {
@@ -168,6 +186,12 @@ public:
     }
     /// Memory that the workers of a call share: projected operands, terms of one side, sums of split keys.
     FOVEA_TAGGED arena& shared() { return shared_; }
+
+    FOVEA_TAGGED bool measures() const { return shared_.measures(); }
+    /// Of tasks that take the same memory, how many are run.
+    FOVEA_TAGGED index_t tasks(index_t count) const { return measures() ? std::min(count, index_t{1}) : count; }
+    /// The most bytes of lent memory that calls and one of their tasks have taken together.
+    FOVEA_TAGGED std::size_t needed() const { return std::max(needed_, shared_.taken() + rest_.taken()); }
 
     /// The panels of keys that the tiles of the last call visited, over all workers.
     FOVEA_TAGGED panel_count tiles() const {
@@ -196,6 +220,10 @@ public:
     }
 
 private:
+    FOVEA_TAGGED [[gnu::noinline, gnu::cold]] arena& rest_for_task() {
+        needed_ = needed();
+        return rest_ = shared_.rest();
+    }
     FOVEA_TAGGED FOVEA_INLINE std::size_t wanted() const {
         std::size_t bytes = 0;
         for (auto const& a : arenas_) bytes = std::max(bytes, a.wanted());
@@ -212,8 +240,10 @@ private:
 
     flag in_use_;
     std::vector<arena, set_allocator<arena>> arenas_;
-    arena shared_;
+    arena shared_, rest_;
     std::vector<workspace, set_allocator<workspace>> nested_;
+    bool lent_ = false;
+    std::size_t needed_ = 0;
 };
 
 }  // namespace fovea
