@@ -57,10 +57,10 @@ template <class... Arguments>
 void attend(part const& own, Arguments&&... arguments) {
     workspace scratch;
     if (own.has_memory()) {
-        workspace measuring(own.memory(), true);
+        auto measuring = own.in_memory(true);
         attend_on<arch::best>(part(0, 1), measuring, std::forward<Arguments>(arguments)...);
         own.require_memory(measuring.needed());
-        scratch = workspace(own.memory(), false);
+        scratch = own.in_memory(false);
     }
     attend_on<arch::best>(own, scratch, std::forward<Arguments>(arguments)...);
 }
@@ -79,7 +79,7 @@ std::size_t workspace_size(Arguments&&... arguments) {
         sound,
         "fovea: workspace_size takes what follows part(i, n) in the call: workspace_size(specification, query, "
         "key, value, result)");
-    workspace measuring({}, true);
+    workspace measuring(nullptr, 0, true);
     if constexpr (detail::begins_call<Arguments...>)
         attend_on<arch::best>(part(0, 1), measuring, std::forward<Arguments>(arguments)...);
     return measuring.needed() + arena::alignment - 1;

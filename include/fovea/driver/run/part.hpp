@@ -11,7 +11,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace fovea::FOVEA_SET {
 
@@ -29,7 +28,7 @@ class part {
 public:
     using executor_tag = void;
     part(integer_argument i, integer_argument n, void* memory = nullptr, std::size_t bytes = 0)
-        : index_(i), count_(n), memory_(static_cast<std::byte*>(memory), memory == nullptr ? 0 : bytes) {
+        : index_(i), count_(n), memory_(static_cast<std::byte*>(memory)), bytes_(memory == nullptr ? 0 : bytes) {
         if (index_ < 0 || index_ >= count_)
             throw shape_error("part(i, n): i is ", index_, " and must be at least 0 and below n, which is ", count_);
     }
@@ -41,20 +40,24 @@ public:
         for (index_t i = index_; i < count; i += count_) task(i, index_t{0});
     }
 
-    bool has_memory() const { return memory_.data() != nullptr; }
-    /// Its memory, from the first cache line on.
-    std::span<std::byte> memory() const { return memory_.subspan(std::min(skipped_bytes(), memory_.size())); }
+    bool has_memory() const { return memory_ != nullptr; }
+    /// A workspace in its memory, from the first cache line on.
+    workspace in_memory(bool measures) const {
+        std::size_t const skipped = std::min(skipped_bytes(), bytes_);
+        return {memory_ + skipped, bytes_ - skipped, measures};
+    }
     void require_memory(std::size_t needed) const {
-        if (memory().size() < needed)
-            throw shape_error("part(i, n, memory, bytes): bytes is ", memory_.size(), " and must be at least ",
+        if (bytes_ < skipped_bytes() + needed)
+            throw shape_error("part(i, n, memory, bytes): bytes is ", bytes_, " and must be at least ",
                               skipped_bytes() + needed, ", see workspace_size");
     }
 
 private:
-    std::size_t skipped_bytes() const { return -reinterpret_cast<std::uintptr_t>(memory_.data()) % arena::alignment; }
+    std::size_t skipped_bytes() const { return -reinterpret_cast<std::uintptr_t>(memory_) % arena::alignment; }
 
     index_t index_, count_;
-    std::span<std::byte> memory_;
+    std::byte* memory_;
+    std::size_t bytes_;
 };
 
 }  // namespace fovea::FOVEA_SET

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -48,8 +47,8 @@ public:
 
     FOVEA_TAGGED arena() {}
     /// An arena in memory that is not its own; where it only measures, a call takes what it needs and stops.
-    FOVEA_TAGGED arena(std::span<std::byte> lent, bool measures)
-        : memory_(lent.data(), release{true}), capacity_(lent.size()), measures_(measures) {}
+    FOVEA_TAGGED arena(std::byte* lent, std::size_t bytes, bool measures)
+        : memory_(lent, release{true}), capacity_(bytes), measures_(measures) {}
     /// An arena that has been moved from is empty, and may be used again.
     FOVEA_TAGGED arena(arena&& other) noexcept { swap(other); }
     FOVEA_TAGGED arena& operator=(arena&& other) noexcept {
@@ -77,7 +76,7 @@ public:
     /// The bytes that have been taken.
     FOVEA_TAGGED std::size_t taken() const { return taken_; }
     /// An arena in what has not been taken.
-    FOVEA_TAGGED arena rest() const { return {{memory_.get() + used_, capacity_ - used_}, measures_}; }
+    FOVEA_TAGGED arena rest() const { return {memory_.get() + used_, capacity_ - used_, measures_}; }
 
     /// The bytes that a use like the last one takes.
     FOVEA_TAGGED FOVEA_INLINE std::size_t wanted() const { return std::max(taken_, capacity_); }
@@ -143,7 +142,8 @@ public:
 
     FOVEA_TAGGED workspace() {}
     /// A workspace of one worker in memory of the caller's; or one with which a call measures what it needs there.
-    FOVEA_TAGGED workspace(std::span<std::byte> lent, bool measures) : shared_(lent, measures), lent_(true) {}
+    FOVEA_TAGGED workspace(std::byte* lent, std::size_t bytes, bool measures)
+        : shared_(lent, bytes, measures), lent_(true) {}
     FOVEA_TAGGED workspace(workspace&&) noexcept = default;
     FOVEA_TAGGED workspace& operator=(workspace&&) noexcept = default;
     FOVEA_TAGGED [[gnu::cold]] ~workspace() {}
