@@ -46,9 +46,9 @@ struct score_types {
     static constexpr bool product_takes_query_lanes =
         is_one_product<parts>
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
-    /// True where scores can, too. What reads a table with a row for each query goes along the keys in memory, unless
-    /// the call transposes it.
+    /// True where rows of tables of pairs are transposed for it: not by gradients, which add to them.
     static constexpr bool transposes_tables = false;
+    /// True where scores can, too, as they are read: a table with a row for each query is read along the keys.
     static constexpr bool scores_take_query_lanes =
         product_takes_query_lanes && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
         && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>>;
@@ -148,8 +148,9 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
     using value_element = element_of_rows<decltype(Operands::value)>;
     using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
-    /// True where queries can be in lanes: rows can be normalized lane by lane, and tables of pairs transposed.
     static constexpr bool transposes_tables = true;
+    /// True where queries can be in lanes: rows can be normalized lane by lane, and tables are those that are
+    /// transposed.
     static constexpr bool may_take_query_lanes =
         types::product_takes_query_lanes && !reads_along_keys<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
         && !reads_along_keys<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes && is_linear
