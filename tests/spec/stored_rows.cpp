@@ -202,6 +202,32 @@ TEST_CASE("pages have scales and zero points of their own, or for all of their p
     }
 }
 
+TEST_CASE("scales in pages of one position each belong to these, whatever the pages of the integers", "[spec]") {
+    constexpr index_t positions = 12, features = 6;
+    testing::dice random(8);
+    tensor<std::int8_t, 4> integers({1, 2, positions, features});
+    for (auto& x : integers) x = static_cast<std::int8_t>(random.between(-100, 100));
+    auto const scales = testing::random_tensor<float>(random, extents_t<4>{positions, 2, 1, 3});
+    tensor<std::int32_t, 2> each({1, positions}), halves({1, 2}, 0);
+    for (index_t n = 0; n < positions; ++n) each(0, n) = static_cast<std::int32_t>(positions - 1 - n);
+    halves(0, 1) = 1;
+    tensor<std::int8_t, 4> pages({2, 2, positions / 2, features});
+    for (index_t n = 0; n < positions; ++n)
+        for (index_t h = 0; h < 2; ++h)
+            for (index_t c = 0; c < features; ++c)
+                pages(n / (positions / 2), h, n % (positions / 2), c) = integers(0, h, n, c);
+    auto const check = [&](auto const& rows) {
+        rows.check("key");
+        REQUIRE(rows.extent(2) == positions);
+        for (index_t n = 0; n < positions; ++n)
+            for (index_t h = 0; h < 2; ++h)
+                for (index_t c = 0; c < features; ++c)
+                    CHECK(rows(0, h, n, c) == scales(each(0, n), h, 0, c / 2) * integers(0, h, n, c));
+    };
+    check(block_scaled(integers, paged(scales, each)));
+    check(block_scaled(paged(pages, halves), paged(scales, each)));
+}
+
 TEST_CASE("scales and zero points that do not fit are refused before anything is written", "[spec]") {
     tensor<std::int8_t, 4> integers({2, 3, 10, 12}, 7);
     auto const refuses = [&](extents_t<4> const& of_scales, extents_t<4> const& of_zeros, char const* sentence) {

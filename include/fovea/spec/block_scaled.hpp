@@ -37,6 +37,7 @@ constexpr paged_rows<T> repeated_along(paged_rows<T> const& scales, Numbers cons
     auto along = scales.pages.extents;
     if constexpr (is_paged<Numbers>) along = numbers.pages.extents;
     else along[1] = numbers.extents[1];
+    if (scales.extents[2] == numbers.extents[2]) along[2] = scales.pages.extents[2];  // pages of one position each
     return {repeated_along(scales.pages, along), scales.table};
 }
 template <class Numbers>
