@@ -35,8 +35,8 @@ private:
     static void take(interleaved_steps& steps) { static_cast<score_steps&>(steps).take(); }
     void take() {
         if (multiplied_ == operands_.sums.element_count) {  // of the last run
-            run_ += multiplied_;
-            multiplied_ = 0;
+            run_ += std::exchange(multiplied_, 0);
+            operands_.sums.element_count = 0;  // and none is left once all runs are multiplied
             if (run_ == piece_.count) return;
             operands_ = products::operands_at(call_, rows_, keys_, piece_, vectors_, run_, false);
         }
