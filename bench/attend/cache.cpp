@@ -94,6 +94,9 @@ bench::family const rows([] {
             paged<fovea::float16>(s, slots);
             paged<std::int8_t>(s, slots);
         }
+    shape const cached{.heads = 32, .kv_heads = 8, .length = 8, .keys = 1024, .size = 128};
+    paged<float>(cached, 16);
+    paged<fovea::float16>(cached, 16);
     paged<float>({.heads = 8, .kv_heads = 8, .length = 512, .keys = 2048, .size = 64}, 16);
 });
 
