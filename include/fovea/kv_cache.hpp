@@ -18,14 +18,6 @@
 
 namespace fovea::FOVEA_SET {
 
-namespace detail {
-/// A row of numbers rounded to elements.
-template <class Number, class Element>
-void round_row(Number const* row, index_t features, Element* to) {
-    std::transform(row, row + features, to, [](Number x) { return rounded_to<Element>(x); });
-}
-}  // namespace detail
-
 /// kv_cache: keys and values of sequences in pages from a common store, which is its own or given.
 ///
 ///     kv_cache<float16> cache({.heads = 8, .key_features = 128, .value_features = 128, .pages = 512, .page_size = 16})
@@ -182,8 +174,7 @@ void kv_cache<Key, Value>::append(index_t sequence, view<K, 4> const& keys, view
     view<Key, 4> const key_slots(keys_.data(), page_extents<Key>(of_key));
     view<Value, 4> const value_slots(values_.data(), page_extents<Value>(of_value));
     for (index_t n = 0; n < count; ++n) {
-        index_t const slot = added.slot + n;
-        auto const page = added.pages[static_cast<std::size_t>(slot / sizes_.page_size)];
+        auto const [page, slot] = added.place(n, sizes_.page_size);
         head_place at{0, 0, first + n};
         [[maybe_unused]] number* prepared = numbers.data();
         ((prepared = prepare_head_map(maps, prepared, of_key, at)), ...);
@@ -191,10 +182,9 @@ void kv_cache<Key, Value>::append(index_t sequence, view<K, 4> const& keys, view
             read(keys, at.head, n, row.data());
             [[maybe_unused]] number const* known = numbers.data();
             ((known = apply_head_map(maps, plain_row<number>{row.data(), of_key}, at, known)), ...);
-            detail::round_row(row.data(), of_key, key_slots.place(page, at.head, slot % sizes_.page_size, index_t{0}));
+            detail::round_row(row.data(), of_key, key_slots.place(page, at.head, slot, index_t{0}));
             read(values, at.head, n, row.data());
-            detail::round_row(row.data(), of_value,
-                              value_slots.place(page, at.head, slot % sizes_.page_size, index_t{0}));
+            detail::round_row(row.data(), of_value, value_slots.place(page, at.head, slot, index_t{0}));
         }
     }
 }

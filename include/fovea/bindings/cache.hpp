@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A cache of keys and values for C: its types are known at run time. Compiled for the least of the architectures of a
-// library.
+// A cache of keys and values for C, whose types are known at run time, and numbers rounded to these. Compiled for the
+// least of the architectures of a library.
 #pragma once
 
 #include <fovea/bindings/types.h>
@@ -8,6 +8,7 @@
 #include <fovea/bindings/status.hpp>
 #include <fovea/core/kv_sequences.hpp>
 #include <fovea/core/memory.hpp>
+#include <fovea/spec/stored_rows.hpp>
 
 #include <algorithm>
 #include <array>
@@ -30,23 +31,43 @@ struct cache_element {
     void (*round)(float const* row, index_t features, std::byte* to);
 };
 template <class Element>
-inline constexpr cache_element cache_element_of{type_name<Element>, fovea::detail::features_of_element<Element>,
-                                                index_t{sizeof(Element)},
-                                                [](float const* row, index_t features, std::byte* to) {
-                                                    round_numbers(row, features, reinterpret_cast<Element*>(to));
-                                                }};
+inline constexpr cache_element cache_element_of{
+    type_name<Element>, fovea::detail::features_of_element<Element>, index_t{sizeof(Element)},
+    [](float const* row, index_t features, std::byte* to) {
+        fovea::detail::round_row(row, features, reinterpret_cast<Element*>(to));
+    }};
 inline constexpr std::array cache_elements{
     cache_element_of<float>,    cache_element_of<bfloat16>, cache_element_of<float16>, cache_element_of<fp8_e4m3>,
     cache_element_of<fp8_e5m2>, cache_element_of<q8_0>,     cache_element_of<q4_0>,    cache_element_of<q4_1>};
+/// Those that numbers of C have to be rounded to.
+inline constexpr auto rounded_elements = std::span(cache_elements).subspan<1>();
 
-/// Errors: std::invalid_argument for a type that a cache has no elements of.
-inline cache_element const& cache_element_named(char const* type, std::string const& argument) {
+/// Errors: std::invalid_argument for a type that is not among some elements.
+inline cache_element const& element_named(std::span<cache_element const> elements, char const* type,
+                                          std::string const& argument) {
     std::string_view const name = type == nullptr ? "" : type;
-    auto const found = std::ranges::find(cache_elements, name, &cache_element::name);
-    if (found == cache_elements.end())
-        throw std::invalid_argument(argument + " is '" + std::string(name)
-                                    + "', it must be one of f32, bf16, f16, fp8_e4m3, fp8_e5m2, q8_0, q4_0, q4_1");
-    return *found;
+    auto const found = std::ranges::find(elements, name, &cache_element::name);
+    if (found != elements.end()) return *found;
+    std::string sentence = argument + " is '" + std::string(name) + "', it must be one of ";
+    for (auto const& each : elements) sentence.append(&each == elements.data() ? "" : ", ").append(each.name);
+    throw std::invalid_argument(sentence);
+}
+
+/// Rounds numbers to elements, or blocks of them, of a type.
+///
+/// Errors: shape_error for numbers that are no whole blocks, and for null pointers.
+inline fovea_status quantize(fovea_call const* call, char const* type, float const* from, std::int64_t count,
+                             void* to) {
+    return status_of(call, [&] {
+        auto const& element = element_named(rounded_elements, type, "type");
+        if (count < 0 || count % element.features != 0)
+            throw shape_error("count is ", count, ", it must be a multiple of ", element.features,
+                              ": the numbers in a block of ", element.name);
+        if (count > 0 && (from == nullptr || to == nullptr))
+            throw shape_error(from == nullptr ? "from" : "to", " is null, it must be the address of ", count,
+                              " numbers");
+        element.round(from, count, static_cast<std::byte*>(to));
+    });
 }
 
 /// layered_cache: for each layer of a network the keys and values of the same sequences, in pages of its own.
@@ -56,8 +77,8 @@ class layered_cache {
 public:
     explicit layered_cache(fovea_cache_sizes const& s)
         : sizes_{s.heads, s.key_features, s.value_features, s.pages, s.page_size},
-          key_(cache_element_named(s.key_type, "key_type")),
-          value_(cache_element_named(s.value_type, "value_type")) {
+          key_(element_named(cache_elements, s.key_type, "key_type")),
+          value_(element_named(cache_elements, s.value_type, "value_type")) {
         constexpr index_t most = std::numeric_limits<std::int32_t>::max();
         if (s.layers < 1 || s.layers > most) throw shape_error("layers is ", s.layers, ", it must be from 1 to ", most);
         auto const keys = bytes_of_pages(key_, sizes_.key_features),
@@ -156,8 +177,7 @@ private:
         if (added.copied >= 0)
             std::copy_n(pages + added.copied * page_bytes, page_bytes, pages + added.pages.front() * page_bytes);
         for (index_t n = 0; n < rows.extent(2); ++n) {
-            index_t const slot = (added.slot + n) % sizes_.page_size;
-            auto const page = added.pages[static_cast<std::size_t>((added.slot + n) / sizes_.page_size)];
+            auto const [page, slot] = added.place(n, sizes_.page_size);
             for (index_t h = 0; h < sizes_.heads; ++h)
                 element.round(rows.place(0, h, n, index_t{0}), features,
                               pages + page * page_bytes + (h * sizes_.page_size + slot) * row_bytes);

@@ -40,14 +40,6 @@ inline constexpr std::string_view type_name<q4_0> = "q4_0";
 template <>
 inline constexpr std::string_view type_name<q4_1> = "q4_1";
 
-/// Numbers rounded to elements, or to blocks of them: whole blocks.
-template <class Element>
-void round_numbers(float const* from, index_t count, Element* to) {
-    for (index_t i = 0; i < count; i += fovea::detail::features_of_element<Element>)
-        if constexpr (block_format<Element>) *to++ = Element::rounded(from + i);
-        else *to++ = static_cast<Element>(from[i]);
-}
-
 /// The elements of query, key, value and result: of one type, or each of its own.
 template <class Query, class Key = Query, class Value = Query, class Result = Query>
 struct element_types {

@@ -96,29 +96,34 @@ inline std::string declaration_of(kernel_description const& k, entry_point const
     return text + ")";
 }
 
-/// A function of the caches that each library has: all but `call`, and what the header says of it.
+/// A function of the caches that each library has: its parameters but `call`, and what the header says of it.
 struct cache_function {
-    char const *name, *parameters, *arguments, *comment;
+    char const *name, *parameters, *comment;
 };
 inline constexpr cache_function cache_functions[] = {
-    {"create", "fovea_cache_sizes const* sizes, fovea_cache** cache", "sizes, cache", ""},
-    {"add", "fovea_cache* cache, int64_t* sequence", "cache, sequence", "A new sequence without positions."},
-    {"fork", "fovea_cache* cache, int64_t sequence, int64_t* forked", "cache, sequence, forked",
+    {"create", "fovea_cache_sizes const* sizes, fovea_cache** cache", ""},
+    {"add", "fovea_cache* cache, int64_t* sequence", "A new sequence without positions."},
+    {"fork", "fovea_cache* cache, int64_t sequence, int64_t* forked",
      "A new sequence with the positions of another, in the same pages."},
     {"append", "fovea_cache* cache, int64_t layer, int64_t sequence, fovea_input_f32 keys, fovea_input_f32 values",
-     "cache, layer, sequence, keys, values",
      "New positions at the end of a sequence: (1, heads, positions, features), rounded to the types of the cache."},
-    {"evict", "fovea_cache* cache, int64_t sequence, int64_t first, int64_t last", "cache, sequence, first, last",
+    {"evict", "fovea_cache* cache, int64_t sequence, int64_t first, int64_t last",
      "Takes positions first to last - 1 out; the others keep their numbers."},
-    {"truncate", "fovea_cache* cache, int64_t sequence, int64_t positions", "cache, sequence, positions",
-     "Keeps the first positions."},
-    {"remove", "fovea_cache* cache, int64_t sequence", "cache, sequence",
-     "Gives the pages and the number of a sequence back."},
-    {"length", "fovea_cache* cache, int64_t layer, int64_t sequence, int64_t* length", "cache, layer, sequence, length",
-     ""},
-    {"free_pages", "fovea_cache* cache, int64_t layer, int64_t* pages", "cache, layer, pages", ""},
+    {"truncate", "fovea_cache* cache, int64_t sequence, int64_t positions", "Keeps the first positions."},
+    {"remove", "fovea_cache* cache, int64_t sequence", "Gives the pages and the number of a sequence back."},
+    {"length", "fovea_cache* cache, int64_t layer, int64_t sequence, int64_t* length", ""},
+    {"free_pages", "fovea_cache* cache, int64_t layer, int64_t* pages", ""},
     {"batch", "fovea_cache* cache, int64_t layer, int64_t const* sequences, int64_t count, fovea_cache_batch* batch",
-     "cache, layer, sequences, count, batch", ""}};
+     ""}};
+
+/// The names of parameters, as a call has them.
+inline std::string arguments_of(cache_function const& f) {
+    std::vector<std::string> names;
+    detail::for_each_piece(f.parameters, [&](std::string_view parameter) {
+        names.emplace_back(parameter.substr(parameter.rfind(' ') + 1));
+    });
+    return joined(names, ", ");
+}
 
 inline std::string declaration_of(library_description const& all, cache_function const& f) {
     return "fovea_status " + all.name + "_cache_" + f.name + "(fovea_call const* call, " + f.parameters + ")";
@@ -134,7 +139,7 @@ inline void write_cache_declarations(std::ostream& to, library_description const
 }
 inline void write_cache_functions(std::ostream& to, library_description const& all) {
     for (auto const& f : cache_functions)
-        to << declaration_of(all, f) << " {\n    return cache_" << f.name << "(call, " << f.arguments << ");\n}\n";
+        to << declaration_of(all, f) << " {\n    return cache_" << f.name << "(call, " << arguments_of(f) << ");\n}\n";
     to << "void " << all.name << "_cache_destroy(fovea_cache* cache) { cache_destroy(cache); }\n";
 }
 
@@ -214,7 +219,7 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
     to << "// Chooses the code of an architecture for each call.\n#pragma GCC visibility push(default)\n#include \""
        << all.name
        << ".h\"\n#pragma GCC visibility pop\n\n#include <fovea/bindings/dispatch.hpp>\n#include "
-          "<fovea/bindings/quantize.hpp>\n#include <fovea/bindings/cache.hpp>\n\nusing namespace "
+          "<fovea/bindings/cache.hpp>\n\nusing namespace "
           "fovea::bindings;\n\nextern \"C\" {\n";
     for (auto const& k : all.kernels)
         for (auto const& f : entry_points_of(all, k))

@@ -94,6 +94,12 @@ public:
         std::span<std::int32_t const> pages{};
         index_t slot = 0;
         std::int32_t copied = -1;
+
+        /// The page and the slot of the nth new position.
+        std::pair<std::int32_t, index_t> place(index_t n, index_t page_size) const {
+            index_t const at = slot + n;
+            return {pages[static_cast<std::size_t>(at / page_size)], at % page_size};
+        }
     };
     extension extend(index_t sequence, index_t count) {
         auto& own = at(sequence);

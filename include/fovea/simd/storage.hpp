@@ -225,8 +225,8 @@ FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
 
 /// block_storage: numbers of blocks as packs.
 ///
-///     load(row, feature, left)    a pack of a row of blocks from a feature on, a multiple of the lanes; `left` are
-///     left packs, load_all(block, to)  all packs of a block: where a specialization has them
+///     load(row, feature, left)    a pack of a row from a feature on, a multiple of the lanes; so many are left
+///     packs, load_all(block, to)  all packs of a block: where a specialization has them
 ///
 /// Here one by one. A specialization is of blocks that hold whole packs, so that `left` says nothing new.
 template <class Block, class T, class Arch>

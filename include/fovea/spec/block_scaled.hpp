@@ -323,6 +323,17 @@ private:
     bool computes_scales_, computes_zeros_ = false;
 };
 
+/// Stores in one array, or, with a table of theirs, in pages.
+template <class Zero, class Integer, class Scale, class Zeros, class Element, class... Table>
+void store_scaled(view<Integer, 4> const& integers, view<Scale, 4> const& scales, Zeros const& zeros,
+                  view<Element, 4> const& source, index_t first, Table const&... table) {
+    scaled_rounding<Integer, Scale, Zero> const round(integers, scales, zeros);
+    check_stored(integers.extents, integers, table..., source, first);
+    round.check(scales, zeros, source);
+    if constexpr (sizeof...(Table) == 0) for_each_stored(source, first, round);
+    else for_each_stored(source, table..., integers.extent(2), first, round);
+}
+
 template <class Integer>
 concept stored_integer = std::is_integral_v<Integer> && !std::is_same_v<Integer, bool> && sizeof(Integer) <= 2;
 }  // namespace detail
@@ -339,34 +350,22 @@ concept stored_integer = std::is_integral_v<Integer> && !std::is_same_v<Integer,
 template <detail::stored_integer Integer, class Scale, class Element>
 void store(view<Integer, 4> const& integers, view<Scale, 4> const& scales, view<Element, 4> const& source,
            index_t first) {
-    detail::scaled_rounding<Integer, Scale, no_zeros> const round(integers, scales, {});
-    detail::check_stored(integers.extents, integers, source, first);
-    round.check(scales, no_zeros{}, source);
-    detail::for_each_stored(source, first, round);
+    detail::store_scaled<no_zeros>(integers, scales, no_zeros{}, source, first);
 }
 template <detail::stored_integer Integer, class Scale, class Zero, class Element>
 void store(view<Integer, 4> const& integers, view<Scale, 4> const& scales, view<Zero, 4> const& zeros,
            view<Element, 4> const& source, index_t first) {
-    detail::scaled_rounding<Integer, Scale, Zero> const round(integers, scales, zeros);
-    detail::check_stored(integers.extents, integers, source, first);
-    round.check(scales, zeros, source);
-    detail::for_each_stored(source, first, round);
+    detail::store_scaled<Zero>(integers, scales, zeros, source, first);
 }
 template <detail::stored_integer Integer, class Scale, class Element>
 void store(view<Integer, 4> const& pages, view<Scale, 4> const& scales, view<std::int32_t const, 2> const& table,
            view<Element, 4> const& source, index_t first) {
-    detail::scaled_rounding<Integer, Scale, no_zeros> const round(pages, scales, {});
-    detail::check_stored(pages.extents, pages, table, source, first);
-    round.check(scales, no_zeros{}, source);
-    detail::for_each_stored(source, table, pages.extent(2), first, round);
+    detail::store_scaled<no_zeros>(pages, scales, no_zeros{}, source, first, table);
 }
 template <detail::stored_integer Integer, class Scale, class Zero, class Element>
 void store(view<Integer, 4> const& pages, view<Scale, 4> const& scales, view<Zero, 4> const& zeros,
            view<std::int32_t const, 2> const& table, view<Element, 4> const& source, index_t first) {
-    detail::scaled_rounding<Integer, Scale, Zero> const round(pages, scales, zeros);
-    detail::check_stored(pages.extents, pages, table, source, first);
-    round.check(scales, zeros, source);
-    detail::for_each_stored(source, table, pages.extent(2), first, round);
+    detail::store_scaled<Zero>(pages, scales, zeros, source, first, table);
 }
 
 }  // namespace fovea::FOVEA_SET

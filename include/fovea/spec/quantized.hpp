@@ -8,7 +8,6 @@
 #include <fovea/spec/stored_rows.hpp>
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 
 namespace fovea::FOVEA_SET {
@@ -84,16 +83,6 @@ namespace detail {
 template <class Block>
 constexpr extents_t<4> numbers_of(view<Block, 4> const& blocks) {
     return {blocks.extent(0), blocks.extent(1), blocks.extent(2), blocks.extent(3) * Block::size};
-}
-
-/// A row of numbers rounded to blocks.
-template <class Element, block_format Block>
-void round_row(Element const* row, index_t features, Block* to) {
-    for (index_t c = 0; c < features; c += Block::size) {
-        std::array<float, static_cast<std::size_t>(Block::size)> numbers;
-        for (index_t i = 0; i < Block::size; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<float>(row[c + i]);
-        *to++ = Block::rounded(numbers.data());
-    }
 }
 }  // namespace detail
 

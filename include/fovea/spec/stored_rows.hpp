@@ -1,22 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// New rows that are rounded into a cache: whether they fit it, and where each of them goes.
+// New rows that are rounded into a cache: whether they fit it, where each of them goes, and how it is rounded.
 #pragma once
 
+#include <fovea/core/blocks.hpp>
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
 #include <fovea/core/memory.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/core/view.hpp>
+#include <fovea/spec/outputs.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <type_traits>
 
 namespace fovea::FOVEA_SET::detail {
 
-/// Errors: shape_error where an array that `store` writes cannot be written, or shares memory with one that it reads.
+/// A row of numbers rounded to elements, or to blocks, which are whole.
+template <class Number, class Element>
+void round_row(Number const* row, index_t features, Element* to) {
+    if constexpr (!block_format<Element>) {
+        std::transform(row, row + features, to, [](Number x) { return rounded_to<Element>(x); });
+    } else {
+        for (index_t c = 0; c < features; c += Element::size) {
+            if constexpr (std::is_same_v<Number, float>) {
+                *to++ = Element::rounded(row + c);
+            } else {
+                std::array<float, static_cast<std::size_t>(Element::size)> numbers;
+                std::transform(row + c, row + c + Element::size, numbers.begin(),
+                               [](Number x) { return static_cast<float>(x); });
+                *to++ = Element::rounded(numbers.data());
+            }
+        }
+    }
+}
+
+/// Errors: shape_error where an array that `store` writes, which is sound, has an element twice or shares memory with
+/// one that it reads.
 template <class Stored, class... Read>
 void check_written(view<Stored, 4> const& stored, Read const&... read) {
     auto const to = region_of(stored, "store: the cache");
-    require_sound(to);
     require_distinct_elements(to);
     (require_apart(to, read), ...);
 }
