@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/blocks.hpp>
-#include <fovea/core/half.hpp>
+#include <fovea/bindings/elements.hpp>
 #include <fovea/core/index.hpp>
 
 #include <cstdint>
@@ -26,24 +25,6 @@ struct shape {
     index_t key_length() const { return keys ? keys : length; }
 };
 
-/// The type that operands are stored in.
-template <class T>
-constexpr char const* type_name = "f32";
-template <>
-inline constexpr char const* type_name<double> = "f64";
-template <>
-inline constexpr char const* type_name<fovea::bfloat16> = "bf16";
-template <>
-inline constexpr char const* type_name<fovea::float16> = "f16";
-template <>
-inline constexpr char const* type_name<std::int8_t> = "i8";
-template <>
-inline constexpr char const* type_name<fovea::q8_0> = "q8_0";
-template <>
-inline constexpr char const* type_name<fovea::q4_0> = "q4_0";
-template <>
-inline constexpr char const* type_name<fovea::q4_1> = "q4_1";
-
 /// The type that arithmetic is done in.
 template <class T>
 using computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -51,7 +32,7 @@ using computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
 /// "f32/h:8/n:2048/d:64", in the order of the members.
 template <class T>
 std::string to_text(shape const& s) {
-    std::string text = type_name<T>;
+    std::string text(fovea::bindings::type_name<T>);
     auto const add = [&text](char const* label, index_t value, bool shown) {
         if (shown) text += std::string("/") + label + ":" + std::to_string(value);
     };
