@@ -4,9 +4,7 @@
 #include "caches.h"
 #include "catch.hpp"
 
-#include <fovea/core/blocks.hpp>
-#include <fovea/core/fp8.hpp>
-#include <fovea/core/half.hpp>
+#include "support/decoded.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,18 +23,6 @@
 namespace {
 
 using fovea::index_t;
-
-double number_in(fovea::q8_0 const& block, std::size_t i) {
-    return static_cast<double>(static_cast<float>(block.scale)) * block.integers[i];
-}
-int half_in(std::uint8_t const* pairs, std::size_t i) { return i < 16 ? pairs[i] & 15 : pairs[i - 16] >> 4; }
-double number_in(fovea::q4_0 const& block, std::size_t i) {
-    return static_cast<double>(static_cast<float>(block.scale)) * (half_in(block.pairs, i) - 8);
-}
-double number_in(fovea::q4_1 const& block, std::size_t i) {
-    double const scale = static_cast<double>(static_cast<float>(block.scale));
-    return static_cast<double>(static_cast<float>(block.least)) + scale * half_in(block.pairs, i);
-}
 
 /// Rows in some type, and the numbers that they stand for.
 struct stored_rows {
@@ -66,7 +52,7 @@ private:
     void append(std::vector<float> const& from) {
         for (float const x : from) {
             auto const element = static_cast<Element>(std::is_integral_v<Element> ? std::round(20 * x) : x);
-            numbers.push_back(static_cast<double>(element));
+            numbers.push_back(decoded(element, 0));
             append_bytes(element);
         }
     }
@@ -74,7 +60,7 @@ private:
     void append_blocks(std::vector<float> const& from) {
         for (std::size_t at = 0; at < from.size(); at += 32) {
             auto const block = Block::rounded(from.data() + at);
-            for (std::size_t i = 0; i < 32; ++i) numbers.push_back(number_in(block, i));
+            for (index_t i = 0; i < 32; ++i) numbers.push_back(decoded(block, i));
             append_bytes(block);
         }
     }

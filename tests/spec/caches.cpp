@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "support/architectures.hpp"
+#include "support/decoded.hpp"
 #include "support/guarded.hpp"
 #include "support/seeds.hpp"
 
@@ -26,25 +27,6 @@ using namespace fovea::placeholders;
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-/// The number of a format with a sign, then bits of an exponent, then bits of a fraction; finite ones alone.
-double decoded(unsigned bits, int of_exponent, int of_fraction) {
-    int const exponent = static_cast<int>(bits >> of_fraction & ((1U << of_exponent) - 1));
-    unsigned const hidden = exponent > 0 ? 1U << of_fraction : 0, fraction = bits & ((1U << of_fraction) - 1);
-    double const size =
-        std::ldexp(hidden + fraction, std::max(exponent, 1) - (1 << (of_exponent - 1)) + 1 - of_fraction);
-    return bits >> (of_exponent + of_fraction) & 1 ? -size : size;
-}
-double decoded(float x, index_t) { return x; }
-double decoded(std::int8_t x, index_t) { return x; }
-double decoded(float16 x, index_t) { return decoded(x.bits, 5, 10); }
-double decoded(bfloat16 x, index_t) { return decoded(x.bits, 8, 7); }
-double decoded(fp8_e4m3 x, index_t) { return decoded(x.bits, 4, 3); }
-double decoded(fp8_e5m2 x, index_t) { return decoded(x.bits, 5, 2); }
-double decoded(q8_0 const& x, index_t i) { return decoded(x.scale, 0) * x.integers[i]; }
-int quarter(std::uint8_t const* pairs, index_t i) { return pairs[i % 16] >> (i < 16 ? 0 : 4) & 15; }
-double decoded(q4_0 const& x, index_t i) { return decoded(x.scale, 0) * (quarter(x.pairs, i) - 8); }
-double decoded(q4_1 const& x, index_t i) { return decoded(x.scale, 0) * quarter(x.pairs, i) + decoded(x.least, 0); }
 
 /// Elements of rows, in one array or in pages, in any order of axes and with gaps; the last one ends where the program
 /// may read no further. What no row has are bits of NaN.
