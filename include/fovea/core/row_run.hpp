@@ -44,6 +44,20 @@ concept loaded_rows = requires(S const& source, row_range const& rows, index_t i
     source.for_each_array([](auto const&, char const*) {});
 };
 
+/// scaled_integers: loaded rows that are integers in memory, with scales in memory.
+///
+///     numbers, scales    rows: (batch, head, position, feature), (batch, head, position, feature / block)
+///     has_zeros, zeros   whether there are zero points, like the scales, and these
+///     block              features that share a scale
+template <class S>
+concept scaled_integers = loaded_rows<S> && requires(S const& source) {
+    { source.numbers.extent(0) } -> std::same_as<index_t>;
+    { source.scales.extent(0) } -> std::same_as<index_t>;
+    source.zeros;
+    { S::has_zeros } -> std::convertible_to<bool>;
+    { source.block } -> std::convertible_to<index_t>;
+};
+
 /// The rows of a head from a position on that lie at equal distances: all that follow in a view; what follows in the
 /// page of that position where rows lie in pages.
 template <class T>

@@ -165,6 +165,19 @@ struct storage<std::int8_t, float, Arch> {
     }
 };
 
+template <widens Arch>
+struct storage<std::uint8_t, float, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(std::uint8_t const* from) {
+        using bits = registers<float, Arch>;
+        auto const integers = widening<Arch>::widen(reinterpret_cast<std::int8_t const*>(from));
+        return {bits::to_real(integers & typename bits::integers(0xff))};
+    }
+    FOVEA_INLINE static void store(pack<float, Arch> const& a, std::uint8_t* to) {
+        auto const lane = lanes_of<float, Arch>::to_array(a);
+        for (std::size_t i = 0; i < lane.size(); ++i) to[i] = static_cast<std::uint8_t>(lane[i]);
+    }
+};
+
 /// Only loaded: 1 or 0.
 template <widens Arch>
 struct storage<bool, float, Arch> {
@@ -257,12 +270,12 @@ FOVEA_INLINE void convert_row(Block const* from, index_t n, T* to) {
     }
 }
 
-/// The scale of a block in all lanes.
-template <class Arch>
-FOVEA_INLINE pack<float, Arch> scale_of(float16 const& scale) {
-    using halves = storage<float16, float, Arch>;
-    if constexpr (requires { halves::load_in_all_lanes(scale); }) return halves::load_in_all_lanes(scale);
-    else return pack<float, Arch>(static_cast<float>(scale));
+/// A number of any type in all lanes.
+template <class T, class Arch, class From>
+FOVEA_INLINE pack<T, Arch> in_all_lanes(From const& from) {
+    using element = storage<From, T, Arch>;
+    if constexpr (requires { element::load_in_all_lanes(from); }) return element::load_in_all_lanes(from);
+    else return pack<T, Arch>(static_cast<T>(from));
 }
 
 template <widens Arch>
@@ -272,10 +285,10 @@ struct block_storage<q8_0, float, Arch> {
 
     FOVEA_INLINE static vector load(q8_0 const* row, index_t feature) {
         auto const& block = row[feature / q8_0::size];
-        return scale_of<Arch>(block.scale) * integers(block, feature % q8_0::size);
+        return in_all_lanes<float, Arch>(block.scale) * integers(block, feature % q8_0::size);
     }
     FOVEA_INLINE static void load_all(q8_0 const& block, vector* to) {
-        auto const scale = scale_of<Arch>(block.scale);
+        auto const scale = in_all_lanes<float, Arch>(block.scale);
         unrolled<packs>([&](auto p) FOVEA_LAMBDA { to[p] = scale * integers(block, p * vector::lanes); });
     }
 
@@ -338,7 +351,7 @@ private:
 };
 template <class Arch>
 struct numbers_of_q4_0 : scaled_quarters<Arch> {
-    FOVEA_INLINE explicit numbers_of_q4_0(q4_0 const& block) : numbers_of_q4_0(scale_of<Arch>(block.scale)) {}
+    FOVEA_INLINE explicit numbers_of_q4_0(q4_0 const& block) : numbers_of_q4_0(in_all_lanes<float, Arch>(block.scale)) {}
 
 private:
     FOVEA_INLINE explicit numbers_of_q4_0(pack<float, Arch> const& scale)
@@ -347,7 +360,7 @@ private:
 template <class Arch>
 struct numbers_of_q4_1 : scaled_quarters<Arch> {
     FOVEA_INLINE explicit numbers_of_q4_1(q4_1 const& block)
-        : scaled_quarters<Arch>(scale_of<Arch>(block.scale), scale_of<Arch>(block.least)) {}
+        : scaled_quarters<Arch>(in_all_lanes<float, Arch>(block.scale), in_all_lanes<float, Arch>(block.least)) {}
 };
 
 template <widens Arch>

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 using namespace fovea;
@@ -50,7 +51,7 @@ void check_spec(Spec const& spec, index_t queries, index_t keys, index_t group =
                 index_t value_features = 32, scaled_by by = scaled_by::position, index_t block = 32) {
     testing::dice random(static_cast<unsigned>(queries + 100 * keys));
     quantised const key(random, 2, keys, features, block, by),
-        value(random, 2, keys, value_features, std::min<index_t>(block, 16), by);
+        value(random, 2, keys, value_features, std::gcd(block, value_features), by);
     auto const query = testing::random_tensor<float, 4>(random, {2, 2 * group, queries, features});
     tensor<float, 4> got({2, 2 * group, queries, value_features}), expected(got.extents);
     attend(threads(2), spec, query, key.rows(), value.rows(), got);
@@ -110,6 +111,9 @@ TEST_CASE("scales may be those of heads, of positions, or of features", "[driver
         for (index_t const block : {1, 4, 32})
             for (index_t const queries : {1, 3, 40})
                 check_spec(scaled_dot | softmax | weighted_sum, queries, 333, 2, 64, 32, by, block);
+    for (index_t const block : {1, 4, 12, 36})
+        for (index_t const queries : {1, 5})
+            check_spec(scaled_dot | softmax | weighted_sum, queries, 77, 2, 36, 36, scaled_by::position, block);
 }
 
 TEST_CASE("integers and scales may lie in pages", "[driver]") {

@@ -40,6 +40,8 @@ template <class Rows>
 stored_rows rows_of(Rows const& rows) {
     if constexpr (requires { typename Rows::block_type; }) {
         return rows_of(rows.blocks);
+    } else if constexpr (scaled_integers<Rows>) {
+        return rows_of(rows.numbers);
     } else if constexpr (loaded_rows<Rows>) {
         return {};
     } else if constexpr (evenly_spaced<Rows>) {

@@ -163,17 +163,35 @@ auto addresses_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loa
 }
 
 /// Calls f(rows, offset, count) for some rows of a head in order, as microkernels read them in place: as many as there
-/// are where these lie in memory, rows_at_once of those that are loaded. `Decodes`: blocks are decoded as they are
-/// read.
-template <bool Decodes, class Rows, class T, class F>
+/// are where these lie in memory, rows_at_once of those that are loaded. `Decodes`: blocks are decoded, and integers
+/// scaled, as they are read.
+template <class Arch, bool Decodes, class Rows, class T, class F>
 void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
     using element = element_of_rows<Rows>;
     [[maybe_unused]] index_t const row_bytes = rows.extent(3) * static_cast<index_t>(sizeof(element));
     if constexpr (Decodes && requires { typename Rows::block_type; }) {
-        for_rows_in_place<false>(rows.blocks, at, loaded,
+        for_rows_in_place<Arch, false>(rows.blocks, at, loaded,
                                  [&]<class Blocks>(Blocks const& blocks, index_t offset, index_t count) {
                                      f(kernel::decoded_rows<Blocks>{blocks, 0}, offset, count);
                                  });
+    } else if constexpr (Decodes && scaled_integers<Rows>) {
+        auto const shared = kernel::shared_scale::of(rows.block, rows.extent(3), kernel::pack<T, Arch>::lanes);
+        if (!shared) return for_rows_in_place<Arch, false>(rows, at, loaded, f);
+        auto const in_place = [&](auto const& source, index_t first, index_t count, auto const& g) {
+            row_range const of{at.batch, at.head, at.first + first, at.first + first + count};
+            for_rows_in_place<Arch, false>(
+                source, of, loaded, [&](auto const& found, index_t offset, index_t n) { g(found, first + offset, n); });
+        };
+        in_place(rows.numbers, 0, at.last - at.first, [&](auto const& numbers, index_t first, index_t count) {
+            in_place(rows.scales, first, count, [&](auto const& scales, index_t begin, index_t part) {
+                auto const with = [&](auto const& zeros, index_t from, index_t n) {
+                    f(kernel::scaled_rows{numbers.from(from - first, 0), scales.from(from - begin, 0), zeros, *shared},
+                      from, n);
+                };
+                if constexpr (Rows::has_zeros) in_place(rows.zeros, begin, part, with);
+                else with(kernel::no_rows{}, begin, part);
+            });
+        });
     } else if constexpr (loaded_rows<Rows>) {
         for_runs(rows, at, loaded, [&](auto const& run, index_t offset) {
             f(kernel::even_rows<T>{run.first, run.stride}, offset, run.count);

@@ -135,7 +135,7 @@ public:
         using Body = std::remove_cvref_t<decltype(Part::of_key)>;
         index_t const first_feature = context_.span_of(part).first;
         constexpr bool as_they_are = std::is_same_v<Body, k_t>;
-        for_rows_in_place<as_they_are&& decltype(Part::over)::takes_all>(
+        for_rows_in_place<Arch, as_they_are&& decltype(Part::over)::takes_all>(
             operands_.key, keys_.rows(key, count), keys_.loaded(),
             [&]<class Rows>(Rows const& all, index_t offset, index_t present) {
                 auto const rows = all.from(0, first_feature);

@@ -102,7 +102,7 @@ template <class T, class Arch, class Aggregate, class Values>
         if (!any_nonzero<T, Arch>(weights + k)) continue;
         for (index_t i = k; i < std::min(k + vector::lanes, keys); ++i) {
             if (weights[i] == T{0}) continue;
-            auto const* const value = values.row(i);
+            auto const value = values.row(i);
             for (index_t c = 0; c < width; c += vector::lanes)
                 aggregate_step(aggregate, vector::load(sums + c), vector(weights[i]),
                                features_of<T, Arch>(values, value, c, width - c))

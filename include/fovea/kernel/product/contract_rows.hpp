@@ -12,10 +12,10 @@ namespace fovea::FOVEA_SET::kernel {
 template <class T, class Arch, class Rows>
 struct keys_in_place {
     using products = number_products;
-    using Element = element_in_place<Rows>;
     Rows rows;
 
-    FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t, index_t offset, index_t count) const {
+    template <class Row>
+    FOVEA_INLINE pack<T, Arch> features(Row const& row, index_t, index_t offset, index_t count) const {
         return features_of<T, Arch>(rows, row, offset, count);
     }
 };
@@ -41,8 +41,8 @@ struct evaluated_keys {
 };
 
 /// `Packs` packs of a key from a feature on, of which `left` features are left.
-template <int Packs, class T, class Arch, class Keys>
-FOVEA_INLINE void load_key(Keys const& keys, typename Keys::Element const* row, [[maybe_unused]] index_t i,
+template <int Packs, class T, class Arch, class Keys, class Row>
+FOVEA_INLINE void load_key(Keys const& keys, Row const& row, [[maybe_unused]] index_t i,
                            index_t feature, [[maybe_unused]] index_t left, c_array<pack<T, Arch>, Packs>& to) {
     if constexpr (Packs > 1 && packs_at_once<T, Arch, decltype(Keys::rows)> == Packs) {
         load_features<Packs, T, Arch>(keys.rows, row, feature, to);
@@ -98,7 +98,7 @@ template <int Rows, class T, class Arch, class Keys>
             unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[0][r] = sum[1][r] = vector(T{0}); });
             if (first + k < count) {
                 index_t const at[2] = {first + k, std::min(first + k + 1, count - 1)};
-                typename Keys::Element const* const from[2] = {keys.rows.row(at[0]), keys.rows.row(at[1])};
+                decltype(keys.rows.row(0)) const from[2] = {keys.rows.row(at[0]), keys.rows.row(at[1])};
                 index_t const distance[2] = {keys.rows.distance(at[0]), keys.rows.distance(at[1])};
                 auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
                     c_array_2d<vector, 2, packs()> key;
