@@ -351,7 +351,8 @@ private:
 };
 template <class Arch>
 struct numbers_of_q4_0 : scaled_quarters<Arch> {
-    FOVEA_INLINE explicit numbers_of_q4_0(q4_0 const& block) : numbers_of_q4_0(in_all_lanes<float, Arch>(block.scale)) {}
+    FOVEA_INLINE explicit numbers_of_q4_0(q4_0 const& block)
+        : numbers_of_q4_0(in_all_lanes<float, Arch>(block.scale)) {}
 
 private:
     FOVEA_INLINE explicit numbers_of_q4_0(pack<float, Arch> const& scale)

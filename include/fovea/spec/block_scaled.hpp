@@ -200,8 +200,9 @@ constexpr auto scaled_by(Numbers const& numbers, Scales const& scales, Zeros con
 ///
 /// integers: (batch, head, position, feature); scales, zeros: (batch, head, position, block), views or pages; one along
 /// an axis, or one in a page, is for all. Cost: few queries scale integers in registers as they read them, many load a
-/// block of rows once; lists of keys and running states load all. Errors: shape_error for scales that do not fit, before anything is written.
-/// Source: Dettmers et al. 2022 (LLM.int8), block-wise quantisation; Jacob et al. 2018, section 2.1, zero points.
+/// block of rows once; lists of keys and running states load all. Errors: shape_error for scales that do not fit,
+/// before anything is written. Source: Dettmers et al. 2022 (LLM.int8), block-wise quantisation; Jacob et al. 2018,
+/// section 2.1, zero points.
 template <class Numbers, class Scales>
 constexpr auto block_scaled(Numbers const& numbers, Scales const& scales) {
     return detail::scaled_by(numbers, scales, no_zeros{});

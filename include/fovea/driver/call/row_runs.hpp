@@ -8,6 +8,7 @@
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/product/product.hpp>
+#include <fovea/kernel/product/rows_in_place.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
@@ -171,9 +172,9 @@ void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T
     [[maybe_unused]] index_t const row_bytes = rows.extent(3) * static_cast<index_t>(sizeof(element));
     if constexpr (Decodes && requires { typename Rows::block_type; }) {
         for_rows_in_place<Arch, false>(rows.blocks, at, loaded,
-                                 [&]<class Blocks>(Blocks const& blocks, index_t offset, index_t count) {
-                                     f(kernel::decoded_rows<Blocks>{blocks, 0}, offset, count);
-                                 });
+                                       [&]<class Blocks>(Blocks const& blocks, index_t offset, index_t count) {
+                                           f(kernel::decoded_rows<Blocks>{blocks, 0}, offset, count);
+                                       });
     } else if constexpr (Decodes && scaled_integers<Rows>) {
         auto const shared = kernel::shared_scale::of(rows.block, rows.extent(3), kernel::pack<T, Arch>::lanes);
         if (!shared) return for_rows_in_place<Arch, false>(rows, at, loaded, f);

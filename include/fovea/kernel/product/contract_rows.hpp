@@ -4,6 +4,7 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/product/outer_product.hpp>
+#include <fovea/kernel/product/rows_in_place.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -42,8 +43,8 @@ struct evaluated_keys {
 
 /// `Packs` packs of a key from a feature on, of which `left` features are left.
 template <int Packs, class T, class Arch, class Keys, class Row>
-FOVEA_INLINE void load_key(Keys const& keys, Row const& row, [[maybe_unused]] index_t i,
-                           index_t feature, [[maybe_unused]] index_t left, c_array<pack<T, Arch>, Packs>& to) {
+FOVEA_INLINE void load_key(Keys const& keys, Row const& row, [[maybe_unused]] index_t i, index_t feature,
+                           [[maybe_unused]] index_t left, c_array<pack<T, Arch>, Packs>& to) {
     if constexpr (Packs > 1 && packs_at_once<T, Arch, decltype(Keys::rows)> == Packs) {
         load_features<Packs, T, Arch>(keys.rows, row, feature, to);
     } else {

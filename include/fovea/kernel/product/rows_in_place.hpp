@@ -169,8 +169,7 @@ inline constexpr int packs_at_once<T, Arch, Rows> = [] {
 
 /// The `Packs` packs of a row from a feature on, which is a multiple of theirs.
 template <int Packs, class T, class Arch, class Rows, class Row>
-FOVEA_INLINE void load_features(Rows const& rows, Row const& row, index_t feature,
-                                c_array<pack<T, Arch>, Packs>& to) {
+FOVEA_INLINE void load_features(Rows const& rows, Row const& row, index_t feature, c_array<pack<T, Arch>, Packs>& to) {
     constexpr int at_once = packs_at_once<T, Arch, Rows>;
     if constexpr (at_once > 1 && Packs % at_once == 0) {
         using block_type = element_in_place<Rows>;
