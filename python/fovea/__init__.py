@@ -11,6 +11,7 @@ from ._cache import CacheBatch, KVCache
 from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
 from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
+from ._kernel import TracedKernel, kernel
 from ._library import BoundKernel, Library, attend, gradient, kernels, load, quantize
 
 __all__ = [
@@ -27,10 +28,23 @@ __all__ = [
     "Kernel",
     "Library",
     "ShapeError",
+    "TracedKernel",
     "UnsupportedError",
     "attend",
     "gradient",
+    "kernel",
     "kernels",
     "load",
     "quantize",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The words, functions and placeholders of the language, by their names in C++."""
+    from ._specification import vocabulary
+
+    words = vocabulary()
+    if name not in words:
+        raise AttributeError(f"module 'fovea' has no attribute {name!r}")
+    globals().update({word: x for word, x in words.items() if word not in globals()})
+    return globals()[name]

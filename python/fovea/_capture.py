@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a function reads of the variables around it: arrays become tables of a kernel, numbers stand in its text.
+
+An array cannot be indexed by a placeholder, so a function is called with tables in the place of its arrays.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ._errors import ArgumentError
+from ._expression import Expression, Table
+from ._graph import Graph
+
+_PACKAGES = ("fovea", "numpy", "torch")  # whose functions read no arrays of a user's
+_NUMBERS = (bool, int, float, str, np.generic, type(None))
+
+
+class Captured:
+    """The variables that a trace has read, to be looked at again by each call."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[tuple[int, str], Any] = {}  # by the array and its name: what stands for it
+        self.numbers: list[tuple[Callable[[], Any], Any]] = []
+
+    def stand_in(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
+        """What a function gets in the place of a variable; the variable itself, if it is no array."""
+        from ._specification import GraphArgument
+
+        if is_array(value) or isinstance(value, Graph):
+            make = GraphArgument if isinstance(value, Graph) else Table
+            return self.arrays.setdefault((id(value), name), make(value, name, read))
+        if isinstance(value, _NUMBERS):
+            self.numbers.append((read, value))
+        if isinstance(value, types.FunctionType):
+            return rebound(value)
+        return value
+
+    def changed(self) -> bool:
+        """Whether some number is another one now: it stands in the text of the kernel."""
+        return any(read() is not value for read, value in self.numbers)
+
+
+_captured: ContextVar[Captured | None] = ContextVar("captured", default=None)
+_rebinding: ContextVar[tuple[Any, ...]] = ContextVar("rebinding", default=())
+
+
+@contextmanager
+def capturing() -> Iterator[Captured]:
+    """Collects what functions read while a kernel is traced."""
+    captured = Captured()
+    token = _captured.set(captured)
+    try:
+        yield captured
+    finally:
+        _captured.reset(token)
+
+
+def param(array: Any) -> Table:
+    """A table that is no variable of its own: an attribute, an element of a list."""
+    captured = _captured.get()
+    if isinstance(array, Table):
+        return array
+    if not is_array(array):
+        raise ArgumentError(f"param takes an array, this is of type {type(array).__name__}")
+    return Table(array) if captured is None else captured.arrays.setdefault((id(array), ""), Table(array))
+
+
+def is_array(x: Any) -> bool:
+    """Whether something is an array of NumPy, PyTorch or DLPack."""
+    if isinstance(x, (Expression, np.generic)):
+        return False
+    return isinstance(x, np.ndarray) or (hasattr(x, "__dlpack__") and hasattr(x, "shape"))
+
+
+def rebound(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with tables in the place of the arrays that it reads from around it."""
+    captured = _captured.get()
+    if captured is None or not isinstance(function, types.FunctionType) or function in _rebinding.get():
+        return function
+    if function.__module__.partition(".")[0] in _PACKAGES:
+        return function
+    token = _rebinding.set((*_rebinding.get(), function))
+    try:
+        return _rebound(function, captured)
+    finally:
+        _rebinding.reset(token)
+
+
+def _rebound(function: types.FunctionType, captured: Captured) -> Callable[..., Any]:
+    variables, around = _names_in(function.__code__), function.__globals__
+    changed = {
+        name: captured.stand_in(around[name], name, lambda name=name: around.get(name))  # type: ignore[misc]
+        for name in variables
+        if name in around
+    }
+    same = all(changed[name] is around[name] for name in changed)
+    cells = []
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not assigned yet
+            cells.append(cell)
+            continue
+        replaced = captured.stand_in(value, name, lambda cell=cell: cell.cell_contents)  # type: ignore[misc]
+        cells.append(cell if replaced is value else types.CellType(replaced))
+        same = same and replaced is value
+    if same:
+        return function
+    made = types.FunctionType(
+        function.__code__, {**around, **changed}, function.__name__, function.__defaults__, tuple(cells) or None
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """The names of globals in a function and in those that it defines."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names_in(constant)
+    return names

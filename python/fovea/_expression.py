@@ -1,0 +1,622 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Expressions of the language, made by the operators and functions of Python, NumPy and PyTorch on placeholders.
+
+An expression is text of C++ that is not written yet: tables get their names when a specification is complete.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._errors import ArgumentError, ShapeError, counted
+
+# How tightly C++ binds, from 0: what binds less stands in parentheses.
+_ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUALITY, _AND, _OR = range(8)
+
+_NO_TRUTH = (
+    "a condition on placeholders is neither true nor false while a kernel is traced: write fovea.select(condition, a, b) "
+    "for `if`, and & | ~ with parentheses around each condition for `and`, `or`, `not` and chains such as a < b < c"
+)
+_NO_NUMBER = (
+    "an expression of placeholders has no number while a kernel is traced: write np.tanh, torch.tanh or fovea.tanh for "
+    "math.tanh, and so for every function of math, float() and int()"
+)
+_NO_ARRAY = (
+    "NumPy cannot index an array by a placeholder, or make an array of one: write fovea.param(table)[head] where the "
+    "table is an attribute or an element of something"
+)
+_NO_ITERATION = "an expression of placeholders has no elements: index a table by one expression for each axis"
+_NOT_A_CONDITION = "& | ^ and ~ are between conditions, such as (kv_idx <= q_idx) & (q_idx - kv_idx < 256)"
+_NOT_A_NUMBER = "a condition is not a number: write fovea.select(condition, 1, 0)"
+
+
+class Expression:
+    """A number, or a condition, for each pair of a query and a key.
+
+    Attributes
+    ----------
+    kind : "integer", "real" or "condition".
+    constant : whether it is a number of C++ before the language sees it.
+    free : how many axes of tables in it have no index.
+    """
+
+    __slots__ = ("children", "constant", "features", "free", "kind", "level", "template")
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __init__(
+        self,
+        kind: str,
+        template: str,
+        children: Sequence[tuple[Expression, int]] = (),
+        level: int = _ATOM,
+        constant: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.template = template
+        self.children = tuple(children)  # each with the loosest level that needs no parentheses
+        self.level = level
+        self.constant = constant
+        self.free = max((child.free for child, _ in self.children), default=0)
+        ranges = {child.features for child, _ in self.children if child.features is not None}
+        if len(ranges) > 1:
+            raise ArgumentError("a sum is over one range of features: give all of them the same, or add up two sums")
+        self.features: str | None = ranges.pop() if ranges else None
+
+    def text(self, names: Names) -> str:
+        """The expression in C++."""
+        parts = [
+            child.text(names) if child.level <= level else f"({child.text(names)})" for child, level in self.children
+        ]
+        return self.template.format(*parts)
+
+    def __bool__(self) -> bool:
+        raise ArgumentError(_NO_TRUTH)
+
+    def __float__(self) -> float:
+        raise ArgumentError(_NO_NUMBER)
+
+    __int__ = __complex__ = __trunc__ = __round__ = __ceil__ = __floor__ = __float__  # type: ignore[assignment]
+
+    def __index__(self) -> int:
+        raise ArgumentError(_NO_NUMBER)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise ArgumentError(_NO_ARRAY)
+
+    def __iter__(self) -> Any:
+        raise ArgumentError(_NO_ITERATION)
+
+    def __len__(self) -> int:
+        raise ArgumentError(_NO_ITERATION)
+
+    def __add__(self, other: Any) -> Any:
+        return _arithmetic("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _arithmetic("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _arithmetic("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _arithmetic("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _arithmetic("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _arithmetic("*", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _arithmetic("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _arithmetic("%", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return divide(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return floor_divide(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return power(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return sum_of(self * other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return sum_of(other * self)
+
+    def __neg__(self) -> Any:
+        return Expression(_number(self).kind, "-{0}", [(self, _ATOM)], _UNARY, self.constant)
+
+    def __pos__(self) -> Any:
+        return _number(self)
+
+    def __abs__(self) -> Any:
+        return call("abs", self)
+
+    def __lt__(self, other: Any) -> Any:
+        return _comparison("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _comparison("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _comparison(">", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _comparison(">=", self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return _comparison("==", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _comparison("!=", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return _logical("&&", _AND, self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _logical("&&", _AND, other, self)
+
+    def __or__(self, other: Any) -> Any:
+        if hasattr(other, "__fovea_stages__"):
+            return NotImplemented
+        return _logical("||", _OR, self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _logical("||", _OR, other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _comparison("!=", _condition(self), _condition(other))
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Any:
+        return Expression("condition", "!{0}", [(_condition(self), _ATOM)], _UNARY, self.constant)
+
+    def __getitem__(self, index: Any) -> Any:
+        if self.template not in ("q", "k") or not isinstance(index, slice):
+            raise ArgumentError(f"{_NO_ITERATION}; of q and k there are ranges, such as q[0:64]")
+        first, end = index.start or 0, index.stop
+        if index.step not in (None, 1) or not all(isinstance(x, int) and x >= 0 for x in (first, end)):
+            raise ArgumentError("a range of features is from a number to a number, such as q[0:64]")
+        part = Expression(self.kind, self.template)
+        part.features = f"features({first}, {end})"
+        return part
+
+    def sum(self) -> Any:
+        """The sum over the features."""
+        return sum_of(self)
+
+    def clip(self, least: Any = None, most: Any = None) -> Any:
+        """Between two numbers."""
+        x = self if least is None else call("max", self, least)
+        return x if most is None else call("min", x, most)
+
+    clamp = clip
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        known = OF_NUMPY.get(ufunc.__name__)
+        if method != "__call__" or keywords or known is None:
+            what = ufunc.__name__ if known is None or method == "__call__" else f"{ufunc.__name__}.{method}"
+            raise ArgumentError(f"np.{what} is not in the language of kernels, which has {_listed(OF_NUMPY)}")
+        return known(*map(_operand, inputs))
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, keywords: Any) -> Any:
+        known = _OF_NUMPY_ARRAYS.get(function.__name__)
+        if known is None or keywords:
+            raise ArgumentError(
+                f"np.{function.__name__} is not in the language of kernels, which has {_listed(_OF_NUMPY_ARRAYS)}"
+            )
+        return known(*inputs)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, inputs: Any = (), keywords: Any = None) -> Any:
+        name = function.__name__
+        known = OF_TORCH.get(name.strip("_"))
+        if known is None:
+            raise ArgumentError(f"torch.{name} is not in the language of kernels, which has {_listed(OF_TORCH)}")
+        return known(*map(_operand, inputs), **(keywords or {}))
+
+    def __repr__(self) -> str:
+        return self.text(Names())
+
+
+class Table(Expression):
+    """An array whose elements a kernel reads."""
+
+    __slots__ = ("array", "dtype", "hint", "read", "shape")
+
+    def __init__(self, array: Any, hint: str = "table", read: Callable[[], Any] | None = None) -> None:
+        self.array = array
+        self.hint = hint
+        self.read = read if read is not None else lambda: array  # what a call passes
+        self.dtype = dtype_of(array)
+        super().__init__(kind_of(self.dtype, hint), "")
+        self.free = len(array.shape)
+        self.shape = tuple(_Extent(self, axis) for axis in range(self.free))
+
+    @property
+    def rank(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    def text(self, names: Names) -> str:
+        return f"param({names.of(self)})" + ("[0]" if self.rank == 0 else "")
+
+    def __getitem__(self, index: Any) -> Any:
+        return _Element(self, index if isinstance(index, tuple) else (index,))
+
+    def __len__(self) -> int:
+        raise ArgumentError(f"len({self.hint}) is not known while a kernel is traced: write {self.hint}.shape[0]")
+
+
+class _Element(Expression):
+    """An element of a table, or a row of them."""
+
+    __slots__ = ("indices", "table")
+
+    def __init__(self, table: Table, index: tuple[Any, ...]) -> None:
+        while index and isinstance(index[-1], slice) and index[-1] == slice(None):
+            index = index[:-1]
+        if len(index) > table.rank:
+            raise ShapeError(
+                f"{table.hint} has {counted(table.rank, 'axis')} and is read at {counted(len(index), 'index')}: "
+                "an index for each"
+            )
+        self.table = table
+        self.indices = tuple(_index(table, axis, each) for axis, each in enumerate(index))
+        super().__init__(table.kind, "", [(each, _OR) for each in self.indices])
+        self.free = table.rank - len(self.indices)
+
+    def text(self, names: Names) -> str:
+        inside = [each.text(names) for each in self.indices]
+        table = f"param({names.of(self.table)})"
+        if not inside:
+            return table
+        return f"{table}[{inside[0]}]" if len(inside) == 1 else f"{table}({', '.join(inside)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        return _Element(self.table, (*self.indices, *(index if isinstance(index, tuple) else (index,))))
+
+
+class _Extent(Expression):
+    """How long an axis of a table is in a call."""
+
+    __slots__ = ("axis", "table")
+
+    def __init__(self, table: Table, axis: int) -> None:
+        super().__init__("integer", "", constant=True)
+        self.table, self.axis = table, axis
+
+    def text(self, names: Names) -> str:
+        return f"{names.of(self.table)}.extents[{self.axis}]"
+
+
+class Number(Expression):
+    """A number that a call passes."""
+
+    __slots__ = ("c_type", "hint", "read")
+
+    def __init__(self, value: Any, hint: str, read: Callable[[], Any]) -> None:
+        kind = "condition" if isinstance(value, bool) else "integer" if isinstance(value, int) else "real"
+        super().__init__(kind, "", constant=True)
+        self.hint, self.read = hint, read
+        self.c_type = {"condition": "bool", "integer": "index_t", "real": "double"}[kind]
+
+    def text(self, names: Names) -> str:
+        return names.of(self)
+
+
+class Names:
+    """The names of what a kernel takes, in the order in which it is read first."""
+
+    def __init__(self, taken: frozenset[str] = frozenset()) -> None:
+        self._taken = set(taken)
+        self._names: dict[int, str] = {}
+        self.arguments: list[Any] = []
+
+    def of(self, argument: Any) -> str:
+        """The name of an argument: that of its variable, where no word of C++ has it."""
+        key = id(argument)
+        if key not in self._names:
+            hint = argument.hint if argument.hint.isascii() and argument.hint.isidentifier() else "table"
+            name, more = hint, 2
+            while name in self._taken:
+                name = f"{hint}_{more}" if name != hint or more > 2 else f"{hint}_"
+                more += name != f"{hint}_"
+            self._taken.add(name)
+            self._names[key] = name
+            self.arguments.append(argument)
+        return self._names[key]
+
+
+def dtype_of(array: Any) -> np.dtype[Any]:
+    """The elements of an array of NumPy, PyTorch or DLPack, as NumPy names them."""
+    dtype = getattr(array, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtype
+    name = str(dtype).removeprefix("torch.")
+    return np.dtype({"bfloat16": "float32", "half": "float16", "float": "float32"}.get(name, name))
+
+
+def kind_of(dtype: np.dtype[Any], name: str) -> str:
+    """The kind of the elements of a table."""
+    kinds = {"f": "real", "i": "integer", "u": "integer", "b": "condition"}
+    if dtype.kind not in kinds:
+        raise ArgumentError(f"{name} has elements of {dtype}: a table has reals, integers or conditions")
+    return kinds[dtype.kind]
+
+
+def as_expression(x: Any) -> Expression:
+    """A number, a table or an expression as an expression."""
+    if isinstance(x, Expression):
+        return x
+    if isinstance(x, (bool, np.bool_)):
+        return Expression("condition", "true" if x else "false", constant=True)
+    if isinstance(x, (int, np.integer)):
+        text = str(int(x)) if abs(int(x)) < 2**31 else f"index_t{{{int(x)}}}"
+        return Expression("integer", text.replace("{", "{{").replace("}", "}}"), (), _UNARY if x < 0 else _ATOM, True)
+    if isinstance(x, (float, np.floating)):
+        return Expression("real", _text_of_real(float(x)), (), _UNARY if math.copysign(1, x) < 0 else _ATOM, True)
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return Table(x)
+    raise ArgumentError(f"an operand is of type {type(x).__name__}, it must be a number, a table or an expression")
+
+
+def _operand(x: Any) -> Any:
+    """What an operator of Python may take beside an expression: an array or its element would ask NumPy again."""
+    if isinstance(x, np.generic):
+        return x.item()
+    return x if isinstance(x, (Expression, bool, int, float, str, type(None))) else as_expression(x)
+
+
+def _text_of_real(x: float) -> str:
+    if math.isnan(x):
+        return "NAN"
+    return repr(x) if math.isfinite(x) else ("INFINITY" if x > 0 else "-INFINITY")
+
+
+def _number(x: Any) -> Expression:
+    e = as_expression(x)
+    if e.kind == "condition":
+        raise ArgumentError(_NOT_A_NUMBER)
+    return e
+
+
+def _condition(x: Any) -> Expression:
+    e = as_expression(x)
+    if e.kind != "condition":
+        raise ArgumentError(_NOT_A_CONDITION)
+    return e
+
+
+def _index(table: Table, axis: int, index: Any) -> Expression:
+    if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+        return as_expression(index) if index >= 0 else table.shape[axis] + int(index)
+    if isinstance(index, slice) or index is None or index is Ellipsis:
+        raise ArgumentError(f"{table.hint} is read in whole rows or at an index for each axis: {table.hint}[head, :]")
+    e = as_expression(index)
+    if e.kind != "integer" or e.free:
+        raise ArgumentError(f"an index of {table.hint} is {e!r}, it must be an integer: // divides and rounds down")
+    return e
+
+
+def _joined(kind: str, symbol: str, level: int, a: Expression, b: Expression) -> Expression:
+    left = _SUM if level in (_ORDER, _EQUALITY) else level
+    right = _SUM if level in (_ORDER, _EQUALITY) else level - 1
+    return Expression(kind, f"{{0}} {symbol} {{1}}", [(a, left), (b, right)], level, a.constant and b.constant)
+
+
+def _arithmetic(symbol: str, left: Any, right: Any) -> Any:
+    a, b = _number(left), _number(right)
+    kind = "integer" if a.kind == b.kind == "integer" else "real"
+    return _joined(kind, symbol, _PRODUCT if symbol in "*%" else _SUM, a, b)
+
+
+def divide(left: Any, right: Any) -> Any:
+    """The quotient of reals: integers become reals first, as in Python."""
+    a, b = _number(left), _number(right)
+    if a.kind == b.kind == "integer":
+        a = _as_real(a)
+    return _joined("real", "/", _PRODUCT, a, b)
+
+
+def _as_real(e: Expression) -> Expression:
+    if not e.constant:
+        return call("real", e)
+    return Expression("real", "{0}.0" if e.template.isdigit() else "double({0})", [(e, _OR)], constant=True)
+
+
+def floor_divide(left: Any, right: Any) -> Any:
+    """The quotient of integers, rounded down."""
+    a, b = _number(left), _number(right)
+    if not a.kind == b.kind == "integer":
+        raise ArgumentError("// is between integers: positions, lengths and elements of tables of integers")
+    if a.constant and b.constant:
+        return _joined("integer", "/", _PRODUCT, a, b)
+    return call("floor_div", a, b)
+
+
+def power(left: Any, right: Any) -> Any:
+    """A power: squares and roots by their own functions."""
+    if isinstance(right, (int, float)) and right in (1, 2, 0.5):
+        return _number(left) if right == 1 else call("square" if right == 2 else "sqrt", left)
+    return call("pow", left, right)
+
+
+def _comparison(symbol: str, left: Any, right: Any) -> Any:
+    a, b = as_expression(left), as_expression(right)
+    if (a.kind == "condition") != (b.kind == "condition"):
+        raise ArgumentError(_NOT_A_NUMBER)
+    return _joined("condition", symbol, _EQUALITY if symbol in ("==", "!=") else _ORDER, a, b)
+
+
+def _logical(symbol: str, level: int, left: Any, right: Any) -> Any:
+    return _joined("condition", symbol, level, _condition(left), _condition(right))
+
+
+_KEEPS_INTEGERS = ("abs", "square", "relu", "min", "max", "select", "floor_div")
+_FUNCTIONS = (
+    "exp exp2 log tanh erf sqrt rsqrt sigmoid silu gelu leaky_relu elu pow sin cos tan asin acos atan atan2 sinh cosh "
+    "asinh acosh atanh expm1 log2 log10 log1p cbrt erfc hypot real abs square relu min max floor_div"
+).split()
+
+
+def call(name: str, *operands: Any) -> Any:
+    """A function of the language."""
+    children = [_number(x) for x in operands]
+    whole = name in _KEEPS_INTEGERS and all(child.kind == "integer" for child in children)
+    if all(child.constant for child in children):
+        raise ArgumentError(f"{name} of numbers alone is not computed here: compute it in Python before the kernel")
+    inside = ", ".join(f"{{{i}}}" for i in range(len(children)))
+    return Expression("integer" if whole else "real", f"{name}({inside})", [(child, _OR) for child in children])
+
+
+def function_named(name: str) -> Callable[..., Any]:
+    """A function of the language, for expressions and for numbers."""
+
+    def function(*operands: Any) -> Any:
+        return call(name, *operands)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    """One of two, by a condition."""
+    test, x, y = _condition(condition), as_expression(a), as_expression(b)
+    if (x.kind == "condition") != (y.kind == "condition"):
+        raise ArgumentError("the branches of select are both numbers or both conditions")
+    kind = x.kind if x.kind == y.kind else "real"
+    return Expression(kind, "select({0}, {1}, {2})", [(test, _OR), (x, _OR), (y, _OR)])
+
+
+def sum_of(e: Any, features: Any = None) -> Any:
+    """The sum over the features, or over a range of them."""
+    body = _number(e)
+    if body.free > 1:
+        raise ShapeError(f"a table in a sum has {counted(body.free, 'axis')} without an index, it must have 1 or none")
+    if features is not None and body.features is not None:
+        raise ArgumentError("a sum has its range once: as q[0:64], or as fovea.features(0, 64)")
+    where = body.features if features is None else str(features)
+    total = Expression("real", f"sum({{0}}{'' if where is None else ', ' + where})", [(body, _OR)])
+    total.free, total.features = 0, None
+    return total
+
+
+def squared_distance(a: Any, b: Any, features: Any = None) -> Any:
+    """The sum of the squared differences of features."""
+    return sum_of(call("square", as_expression(a) - b), features)
+
+
+def features(first: int, end: int) -> str:
+    """A range of features, from the first to the one before the end."""
+    return f"features({operator.index(first)}, {operator.index(end)})"
+
+
+def random(seed: int) -> Any:
+    """A number from 0 to 1 for each pair."""
+    return Expression("real", f"random({operator.index(seed)})")
+
+
+def _listed(functions: dict[str, Any]) -> str:
+    return ", ".join(sorted(functions))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: function_named(name) for name in _FUNCTIONS},
+    "select": select,
+    "sum": sum_of,
+    "squared_distance": squared_distance,
+    "features": features,
+    "random": random,
+}
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "matmul": operator.matmul,
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "divide": divide,
+    "true_divide": divide,
+    "floor_divide": floor_divide,
+    "remainder": operator.mod,
+    "power": power,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": operator.and_,
+    "logical_or": operator.or_,
+    "logical_xor": operator.xor,
+    "logical_not": operator.inv,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
+
+# The functions that NumPy and PyTorch name alike, and as the language does.
+_COMMON = {
+    **{name: FUNCTIONS[name] for name in "exp exp2 log tanh sqrt square sin cos tan sinh cosh expm1".split()},
+    **{name: FUNCTIONS[name] for name in "log2 log10 log1p hypot".split()},
+    **{f"arc{name[1:]}": FUNCTIONS[name] for name in "asin acos atan asinh acosh atanh".split()},
+    **{"arctan2": FUNCTIONS["atan2"], "maximum": FUNCTIONS["max"], "minimum": FUNCTIONS["min"]},
+    **{"fmax": FUNCTIONS["max"], "fmin": FUNCTIONS["min"], "absolute": FUNCTIONS["abs"]},
+}
+
+OF_NUMPY: dict[str, Callable[..., Any]] = {
+    **_OPERATORS,
+    **_COMMON,
+    **{"cbrt": FUNCTIONS["cbrt"], "fabs": FUNCTIONS["abs"], "invert": operator.inv, "float_power": power},
+}
+
+
+def _clip(x: Any, least: Any = None, most: Any = None, **keywords: Any) -> Any:
+    return as_expression(x).clip(keywords.get("min", least), keywords.get("max", most))
+
+
+def _reversed(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, b: function(b, a)
+
+
+_OF_NUMPY_ARRAYS: dict[str, Callable[..., Any]] = {"where": select, "sum": sum_of, "clip": _clip}
+
+# Functions of torch, methods of tensors, and operators of these by their names without underscores.
+_OPERATORS_OF_TORCH: dict[str, Callable[..., Any]] = {
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": divide, "truediv": divide},
+    **{"floordiv": floor_divide, "mod": operator.mod, "pow": power, "neg": operator.neg, "pos": operator.pos},
+    **{"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq},
+    **{"ne": operator.ne, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "invert": operator.inv},
+}
+OF_TORCH: dict[str, Callable[..., Any]] = {
+    **_OPERATORS,
+    **_COMMON,
+    **_OPERATORS_OF_TORCH,
+    **{f"r{name}": _reversed(_OPERATORS_OF_TORCH[name]) for name in "sub truediv floordiv mod pow add mul".split()},
+    **{name: FUNCTIONS[name] for name in "asin acos atan atan2 asinh acosh atanh erf erfc rsqrt abs".split()},
+    **{name: FUNCTIONS[name] for name in "sigmoid relu silu gelu leaky_relu elu sum".split()},
+    **{"where": select, "clip": _clip, "clamp": _clip, "bitwise_not": operator.inv},
+}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that are written in Python: traced, compiled for the types of a call, and kept."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from . import _compile
+from ._capture import Captured, capturing, is_array, rebound
+from ._errors import ArgumentError, ShapeError, counted
+from ._expression import Expression, Number, Table
+from ._graph import Graph
+from ._info import Gradients
+from ._library import Library
+from ._source import ELEMENTS, NAME, Source, source_of, text_with_arguments
+from ._specification import PARAMETERS, GraphArgument, Specification
+
+_background = ThreadPoolExecutor(1, "fovea-compile")
+_CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16"}
+
+
+class TracedKernel:
+    """A kernel that Python wrote, to be called on queries, keys and values."""
+
+    def __init__(self, what: Callable[..., Any] | Specification | str, arguments: dict[str, Any]) -> None:
+        self._what = what
+        self._arguments = arguments
+        self._source: Source | None = None
+        self._signature: tuple[Any, ...] = ()
+        self._libraries: dict[tuple[str, str, bool], Library] = {}
+        self._parameters: dict[str, Any] = {}
+        self.__name__ = getattr(what, "__name__", "kernel")
+        if not self.__name__.isidentifier() or not self.__name__.isascii():
+            self.__name__ = "kernel"
+        self.__doc__ = getattr(what, "__doc__", None) if callable(what) else None
+        self.__wrapped__ = what
+        if callable(what) and not isinstance(what, Specification):
+            for name, parameter in inspect.signature(what).parameters.items():
+                if name not in PARAMETERS:
+                    self._parameters[name] = parameter.default
+
+    @property
+    def text(self) -> str:
+        """The specification in C++, in which each table has the name of its variable."""
+        return self.trace().words
+
+    @property
+    def definition(self) -> str:
+        """The specification as KERNELS of fovea_add_kernels takes it: a function of what a call passes."""
+        return self.trace().text
+
+    def trace(self, **arguments: Any) -> Source:
+        """What this kernel is in C++, for arguments of some types."""
+        given = self._given(arguments)
+        signature = tuple(_type_of(x) for x in given.values())
+        if self._source is None or signature != self._signature or self._source.captured.changed():
+            self._source, self._signature = self._traced(given), signature
+        return self._source
+
+    def __call__(
+        self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
+    ) -> Any:
+        library, values = self._ready(q, dtype, arguments, False)
+        return library.attend(q, k, v, self.__name__, out, threads, dtype, **values)
+
+    def gradient(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        d_result: Any,
+        /,
+        threads: int = 1,
+        dtype: str | None = None,
+        wanted: Iterable[str] | None = None,
+        **arguments: Any,
+    ) -> Gradients:
+        """Computes gradients of this kernel; see `fovea.gradient`."""
+        library, values = self._ready(q, dtype, arguments, True)
+        return library.gradient(q, k, v, d_result, self.__name__, threads, dtype, wanted, **values)
+
+    def prepare(self, dtype: str = "f32", gradients: bool = False, **arguments: Any) -> Future[None]:
+        """Begins to compile for elements of a type; calls wait until it is done."""
+        source = self.trace(**arguments)
+        return _background.submit(lambda: void(self._library(source, dtype, gradients)))
+
+    def _ready(self, q: Any, dtype: str | None, arguments: dict[str, Any], gradients: bool) -> Any:
+        source = self.trace(**arguments)
+        library = self._library(source, dtype or _element_type(q), gradients)
+        given = self._given(arguments) if self._parameters else arguments
+        values = {}
+        for name, argument in source.arguments.items():
+            value = given[argument.hint] if argument.hint in self._parameters else argument.read()
+            if isinstance(argument, Table):
+                value = _as_traced(value, argument, name, self.__name__)
+            values[name] = value
+        return library, values
+
+    def _library(self, source: Source, type_name: str, gradients: bool) -> Library:
+        key = (source.text, type_name, gradients)
+        if key not in self._libraries:
+            if type_name not in ELEMENTS:
+                raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
+            what = f"{'the gradients of ' if gradients else ''}{self.__name__} for {type_name}"
+            unit = source.unit(self.__name__, type_name, gradients)
+            self._libraries[key] = Library(_compile.library_of(unit, what, f"{NAME}_*"), NAME)
+        return self._libraries[key]
+
+    def _given(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        if not self._parameters and not arguments:
+            return arguments
+        unknown = [name for name in arguments if name not in self._parameters]
+        given = {**self._parameters, **arguments}
+        missing = [name for name, value in given.items() if value is inspect.Parameter.empty]
+        if unknown or missing:
+            wrong = f"does not take {', '.join(unknown)}" if unknown else f"lacks {', '.join(missing)}"
+            takes = ", ".join(self._parameters) or "q, k and v only"
+            raise ArgumentError(f"the call of {self.__name__} {wrong}: it takes {takes}")
+        return given
+
+    def _traced(self, given: dict[str, Any]) -> Source:
+        with capturing() as captured:
+            if isinstance(self._what, str):
+                return _source_of_text(self._what, self._arguments, captured)
+            if isinstance(self._what, Specification):
+                return source_of(self._what, captured)
+            result = _call(self._what, {name: _stand_in(name, x) for name, x in given.items()})
+            if not isinstance(result, Specification):
+                has = f"{result!r}" if isinstance(result, Expression) else f"of type {type(result).__name__}"
+                raise ArgumentError(
+                    f"{self.__name__} returns what is {has}, it must be a specification: score | fovea.softmax"
+                )
+            return source_of(result, captured)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}: {self.text}>"
+
+
+def void(_: Any) -> None:
+    """Nothing."""
+
+
+def _call(function: Callable[..., Any], given: dict[str, Any]) -> Any:
+    by_name = {**PARAMETERS, **given}
+    places, named = [], {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            named[name] = by_name[name]
+        else:
+            places.append(by_name[name])
+    return rebound(function)(*places, **named)
+
+
+def _stand_in(name: str, value: Any) -> Any:
+    if is_array(value):
+        return Table(value, name)
+    if isinstance(value, Graph) or hasattr(value, "indptr"):
+        return GraphArgument(value, name)
+    if isinstance(value, (bool, int, float, np.number)):
+        number = value.item() if isinstance(value, np.number) else value
+        return Number(number, name, lambda: value)
+    raise ArgumentError(f"{name} is of type {type(value).__name__}, it must be a table, a number or a graph")
+
+
+def _source_of_text(text: str, given: dict[str, Any], captured: Captured) -> Source:
+    arguments = {name: _stand_in(name, value) for name, value in given.items()}
+    tables = tuple(name for name, a in arguments.items() if isinstance(a, Table) and a.kind == "real")
+    finished = any(word in text for word in ("project(", "concat_heads", "output(", "map(", "residual", "mean_heads"))
+    return Source(text, text_with_arguments(text, arguments), arguments, tables, not finished, captured)
+
+
+def _type_of(x: Any) -> Any:
+    return (x.dtype, len(x.shape)) if is_array(x) else type(x)
+
+
+def _element_type(q: Any) -> str:
+    """The type of kernels for the elements of queries."""
+    dtype = getattr(q, "dtype", None)
+    if type(dtype) is np.dtype and (name := _CODES.get(dtype)) is not None:
+        return name
+    names = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16"}
+    name = names.get(str(dtype).removeprefix("torch."))
+    if name is None:
+        raise ArgumentError(f"query has elements of {dtype}, it must have float32, float64, float16 or bfloat16")
+    return name
+
+
+def _as_traced(value: Any, table: Table, name: str, kernel: str) -> Any:
+    """An array that a table stands for, which has as many axes as when the kernel was traced."""
+    shape = getattr(value, "shape", None)
+    if shape is None or len(shape) != table.rank:
+        now = f"is of type {type(value).__name__}" if shape is None else f"has {counted(len(shape), 'axis')}"
+        raise ShapeError(
+            f"{name} {now}, it had {counted(table.rank, 'axis')} when {kernel} was traced: index it by as many "
+            "expressions, and decorate a function for each number of axes"
+        )
+    return value if table.rank > 0 else value.reshape(1)
+
+
+def kernel(what: Any = None, /, **arguments: Any) -> Any:
+    """Makes a kernel of a function of placeholders, of a specification, or of its text in C++.
+
+    Parameters
+    ----------
+    what : a function, whose parameters are placeholders by their names (q, k, score, q_idx or i, kv_idx or j, head or h,
+        batch or b, ...); others are arguments that each call passes. It returns words joined by `|`. Arrays that it
+        reads from around it are tables, and may be other ones later; numbers stand in its text.
+    arguments : of a text, the tables, numbers and graphs that it names.
+    """
+    if what is None:
+        return lambda function: kernel(function, **arguments)
+    if isinstance(what, (Specification, str)) or callable(what):
+        return TracedKernel(what, arguments)
+    raise ArgumentError(f"kernel is of type {type(what).__name__}, it must be a function, a specification or its text")

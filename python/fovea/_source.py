@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A specification of Python as C++: the words, the function that makes them of arguments, and the unit around both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi
+from ._capture import Captured
+from ._errors import ArgumentError, ShapeError, counted
+from ._expression import Expression, Names, Number, Table, _Element
+from ._specification import WORDS, GraphArgument, Specification, Stage, vocabulary
+
+NAME = "fovea_jit"  # what the functions of a library that is compiled here begin with
+
+# Elements of C++ by the types of kernels: of queries, and of what is computed.
+ELEMENTS = {
+    "f32": ("float", "float"),
+    "f64": ("double", "double"),
+    "bf16": ("fovea::bfloat16", "float"),
+    "f16": ("fovea::float16", "float"),
+}
+
+_OF_CPP = (
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const consteval "
+    "constexpr constinit continue co_await co_return co_yield decltype default delete do double else enum explicit "
+    "export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr "
+    "operator or or_eq private protected public register requires return short signed sizeof static struct switch "
+    "template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile "
+    "wchar_t while xor xor_eq std fovea T view index_t graph_view linux unix INFINITY NAN"
+).split()
+_OF_CALLS = (
+    "call query key value result page_table pages query_offsets key_offsets sequences kernel out threads library dtype "
+    "wanted batch heads queries features key_heads keys value_features"
+).split()
+_TAKEN = frozenset((*_OF_CPP, *_OF_CALLS, *vocabulary(), *WORDS))
+_DIFFERENTIABLE = ("projection", "score", "rescoring", "normalizer", "reweighting", "finish", "part")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a traced kernel is in C++.
+
+    Attributes
+    ----------
+    words : the specification, in which each table has the name of its variable.
+    text : what KERNELS of fovea_add_kernels takes: the specification, as a function of what a call passes.
+    arguments : tables, graphs and numbers by their names.
+    with_gradient : the names of the tables of which there is a gradient.
+    """
+
+    words: str
+    text: str
+    arguments: dict[str, Any]
+    with_gradient: tuple[str, ...]
+    keeps_shape: bool
+    captured: Captured
+
+    def unit(self, name: str, type_name: str, gradients: bool) -> str:
+        """All that is compiled for elements of a type: the kernel or its gradients, and how a library lists them."""
+        element, number = ELEMENTS[type_name]
+        rows = _listed_arguments(self, number)
+        listed = "".join(f"    {{{', '.join(row)}}},\n" for row in rows)
+        run, gradient = ("nullptr", "run") if gradients else ("run", "nullptr")
+        unit = "gradient_unit" if gradients else "unit"
+        types = ", ".join(f'"{type_name}"' for _ in range(4))
+        return _UNIT.format(
+            what=f"The gradients of {name}" if gradients else name,
+            type=type_name,
+            unit=unit,
+            text=self.text,
+            element=element,
+            arguments=f"constexpr fovea_argument arguments[] = {{\n{listed}}};\n" if rows else "",
+            prefix=NAME,
+            version=_abi.VERSION,
+            entry=f'"{name}", "{type_name}", {{{types}}}, {_quoted(self.words)}, "", "", "native", '
+            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {run}, {gradient}",
+        )
+
+
+_UNIT = """\
+// {what} for elements of {type}, made by fovea.kernel.
+#include <fovea/fovea.hpp>
+#include <fovea/bindings/{unit}.hpp>
+
+#include <new>
+
+namespace {{
+auto fovea_generated_kernel() {{
+    using namespace fovea;
+    using namespace fovea::placeholders;
+    return (
+        {text}
+    );
+}}
+
+fovea_status run(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
+    return fovea::bindings::run_{unit}<{element}>(call, operands, values, fovea_generated_kernel());
+}}
+
+{arguments}constexpr fovea_kernel kernels[] = {{{{{entry}}}}};
+}}  // namespace
+
+static_assert(FOVEA_BINDINGS_TYPES == {version}, "fovea: the headers are of another version than the package");
+
+#pragma GCC visibility push(default)
+extern "C" {{
+int {prefix}_bindings_version() {{ return FOVEA_BINDINGS_TYPES; }}
+void* {prefix}_workspace_create() {{ return new (std::nothrow) fovea::workspace(); }}
+void {prefix}_workspace_destroy(void* scratch) {{ delete static_cast<fovea::workspace*>(scratch); }}
+fovea_status {prefix}_quantize(fovea_call const*, char const*, float const*, int64_t, void*) {{
+    return FOVEA_UNSUPPORTED;
+}}
+fovea_kernel const* {prefix}_kernels(size_t* count) {{
+    *count = 1;
+    return kernels;
+}}
+}}
+#pragma GCC visibility pop
+"""
+
+
+def source_of(specification: Specification, captured: Captured) -> Source:
+    """A complete specification in C++."""
+    spec = specification.completed()
+    names = Names(_TAKEN)
+    words = spec.text(names)
+    arguments = {names.of(argument): argument for argument in names.arguments}
+    for name, argument in arguments.items():
+        if isinstance(argument, Table) and argument.rank > 4:
+            raise ShapeError(f"{name} has {counted(argument.rank, 'axis')}: a table of a kernel has up to 4")
+    return Source(
+        words,
+        text_with_arguments(words, arguments),
+        arguments,
+        tuple(name for name, a in arguments.items() if isinstance(a, Table) and _has_gradient(spec, a)),
+        not (spec.has("projection") or spec.has("finish")),
+        captured,
+    )
+
+
+def text_with_arguments(words: str, arguments: dict[str, Any]) -> str:
+    """A specification as a function of what a call passes."""
+    if not arguments:
+        return words
+    taken = ", ".join(_with_axes(name, argument) for name, argument in arguments.items())
+    parameters = ", ".join(f"{_parameter(argument)} {name}" for name, argument in arguments.items())
+    generic = "<class T>" if "<T const" in parameters else ""
+    return f'takes<"{taken}">([]{generic}({parameters}) {{ return {words}; }})'
+
+
+def axes_of(name: str, argument: Any) -> list[str]:
+    """The axes of a table, which have names of their own: the engine says what a kernel reads outside of it."""
+    if not isinstance(argument, Table):
+        return []
+    return [f"{name}_axis_{axis}" for axis in range(argument.rank)] or ["1"]
+
+
+def _with_axes(name: str, argument: Any) -> str:
+    axes = axes_of(name, argument)
+    return f"{name}({', '.join(axes)})" if axes else name
+
+
+def _parameter(argument: Any) -> str:
+    if isinstance(argument, GraphArgument):
+        return "graph_view"
+    if isinstance(argument, Number):
+        return argument.c_type
+    return f"view<{_element(argument, 'T')} const, {max(argument.rank, 1)}>"
+
+
+def _element(table: Table, real: str) -> str:
+    if table.kind == "real":
+        return real
+    return "bool" if table.kind == "condition" else f"std::{table.dtype.name}_t"
+
+
+def _listed_arguments(source: Source, number: str) -> list[tuple[str, ...]]:
+    rows, extents = [], []
+    for name, argument in source.arguments.items():
+        shape = f"({', '.join(axes_of(name, argument))})" if isinstance(argument, Table) else ""
+        if isinstance(argument, Table):
+            c_type = _element(argument, number).removeprefix("std::")
+        elif isinstance(argument, Number):
+            c_type = "double" if argument.kind == "real" else "int64_t"
+        else:
+            c_type = "fovea_graph"
+        rows.append((f'"{name}"', f'"{c_type}"', f'"{shape}"', str(int(name in source.with_gradient))))
+        extents += [axis for axis in axes_of(name, argument) if axis != "1"]
+    return rows + [(f'"{axis}"', '"int64_t"', '""', "0") for axis in extents]
+
+
+def _has_gradient(spec: Specification, table: Table) -> bool:
+    return table.kind == "real" and any(
+        _reads_real(argument, table)
+        for stage in spec.stages
+        if stage.role in _DIFFERENTIABLE
+        for argument in stage.arguments or ()
+    )
+
+
+def _reads_real(x: Any, table: Table) -> bool:
+    """Whether a table is read other than by conditions and indices, which are steps."""
+    if isinstance(x, Stage):
+        return any(_reads_real(argument, table) for argument in x.arguments or ())
+    if isinstance(x, _Element):
+        return x.table is table
+    if isinstance(x, Expression):
+        return x is table or (x.kind == "real" and any(_reads_real(child, table) for child, _ in x.children))
+    return False
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The words of the language, and specifications that are joined of them by `|`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ._capture import param, rebound
+from ._errors import ArgumentError
+from ._expression import FUNCTIONS, Expression, Names, Table, as_expression, select
+from ._graph import Graph
+
+PLACEHOLDERS: dict[str, Expression] = {
+    **{name: Expression("real", name) for name in ("q", "k", "score", "weight", "out")},
+    **{name: Expression("integer", name) for name in ("q_idx", "kv_idx", "head", "batch", "edge")},
+    **{name: Expression("integer", name) for name in ("q_len", "kv_len", "dim")},
+}
+for _name in ("q", "k", "out"):
+    PLACEHOLDERS[_name].free = 0
+
+# The same by the names that parameters of functions often have.
+_ALSO = {"i": "q_idx", "j": "kv_idx", "h": "head", "b": "batch", "s": "score"}
+PARAMETERS = {**PLACEHOLDERS, **{short: PLACEHOLDERS[name] for short, name in _ALSO.items()}}
+
+# What FlexAttention passes to its functions, by place.
+_SCORE_MOD = ("score", "batch", "head", "q_idx", "kv_idx")
+_MASK_MOD = ("batch", "head", "q_idx", "kv_idx")
+
+WORDS: dict[str, str] = {
+    name: role
+    for role, names in {
+        "projection": "project",
+        "score": "additive compare concat cosine dot feature_map gat_score gatv2_score gaussian general key_only "
+        "l1_distance location scaled_by scaled_dot",
+        "rescoring": "rescore alibi bias decay gumbel relative_bias relative_keys softcap t5_bias temperature",
+        "mask": "block_list causal causal_at_end causal_from chunked dilated_window document everything global_tokens "
+        "key_lengths mask_tensor neighborhood neighbors prefix_lm shared_prefix sliding_tiles sliding_window tree where",
+        "selection": "keep",
+        "normalizer": "averaged entmax entmax15 hardmax l1_weights normalized proportional softmax softmax_plus_one "
+        "softmax_with_sink sparsemax straight_through top_k_softmax uniform unnormalized weigh",
+        "reweighting": "reweight",
+        "aggregator": "max_pool running_state weighted_sum",
+        "finish": "concat_heads delta gated map mean_heads output precision relative_values residual",
+        "part": "as_is bf16x2 bf16x3 l2_normalized layer_normalized linear min_p rms_normalized rotary threshold top_k "
+        "top_p transposed",
+    }.items()
+    for name in names.split()
+}
+_FIRST_OF_FUNCTION = {"where": _MASK_MOD}
+_ONE_ARGUMENT = {"reweight": "weight", "map": "out"}
+
+
+def traced(function: Callable[..., Any], by_place: tuple[str, ...], first: str) -> Any:
+    """What a function returns for placeholders: by the names of its parameters, by place if there are as many as
+    FlexAttention passes; of a single one, which is free, the first."""
+    parameters = list(inspect.signature(function).parameters)
+    if len(parameters) == 1 and parameters[0] not in PARAMETERS:
+        parameters = [first]
+    elif len(parameters) == len(by_place):
+        parameters = list(by_place)
+    unknown = [name for name in parameters if name not in PARAMETERS]
+    if unknown:
+        raise ArgumentError(
+            f"a function of placeholders has the parameter {unknown[0]}, it must be one of {', '.join(PARAMETERS)}"
+        )
+    return rebound(function)(*(PARAMETERS[name] for name in parameters))
+
+
+class Specification:
+    """Words of the language, joined in the order in which data flows."""
+
+    __fovea_stages__ = True
+    __array_ufunc__ = None  # arrays leave `array | word` to the word
+
+    def __init__(self, stages: tuple[Stage, ...]) -> None:
+        self.stages = stages
+
+    def __or__(self, other: Any) -> Specification:
+        return Specification((*self.stages, *_stages_of(other)))
+
+    def __ror__(self, other: Any) -> Specification:
+        return Specification((*_stages_of(other), *self.stages))
+
+    def rescore(self, score: Any) -> Specification:
+        """Replaces the score by an expression of it, or by what a function makes of it."""
+        return self | word("rescore", score)
+
+    def has(self, role: str) -> bool:
+        """Whether some word has a role."""
+        return any(stage.role == role for stage in self.stages)
+
+    def completed(self) -> Specification:
+        """With the sum of weighted values at the end, where nothing says what becomes of the weights."""
+        if self.has("normalizer") and not self.has("aggregator"):
+            return self | word("weighted_sum")
+        return self
+
+    def text(self, names: Names) -> str:
+        """The specification in C++."""
+        return " | ".join(stage.words(names) for stage in self.stages)
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("a specification is neither true nor false: join words by |, conditions of a mask by &")
+
+    def __repr__(self) -> str:
+        return self.text(Names())
+
+
+class Stage(Specification):
+    """One word, which may have arguments."""
+
+    def __init__(self, name: str, arguments: tuple[Any, ...] | None = None, role: str | None = None) -> None:
+        super().__init__((self,))
+        self.name = name
+        self.arguments = arguments
+        self.role = WORDS.get(name, "part") if role is None else role
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.name == "where" and len(arguments) == 3:
+            return select(*arguments)
+        return Stage(self.name, tuple(_argument(self.name, x) for x in arguments), self.role)
+
+    def __and__(self, other: Any) -> Stage:
+        return Stage("{0} && {1}", (self, _mask(other)), "mask")
+
+    def __rand__(self, other: Any) -> Stage:
+        return Stage("{0} && {1}", (_mask(other), self), "mask")
+
+    def __invert__(self) -> Stage:
+        return Stage("!{0}", (self,), "mask")
+
+    def words(self, names: Names) -> str:
+        """The word in C++."""
+        if self.arguments is None:
+            return self.name
+        inside = [_text_of(x, names) for x in self.arguments]
+        if "{0}" in self.name:
+            return self.name.format(*(f"({x})" if " " in x else x for x in inside))
+        return f"{self.name}({', '.join(inside)})"
+
+
+class GraphArgument:
+    """A graph that a kernel visits."""
+
+    def __init__(self, graph: Any, hint: str = "edges", read: Callable[[], Any] | None = None) -> None:
+        self.array, self.hint = graph, hint
+        self.read = read if read is not None else lambda: graph
+
+
+def word(name: str, *arguments: Any) -> Stage:
+    """A word by its name in C++."""
+    stage = Stage(name)
+    return stage(*arguments) if arguments else stage
+
+
+def any_of(*masks: Any) -> Stage:
+    """A mask that holds where one of some masks does; `|` joins masks of which all have to hold."""
+    first, *others = map(_mask, masks)
+    for other in others:
+        first = Stage("{0} || {1}", (first, other), "mask")
+    return first
+
+
+def heads(of_queries: int, of_keys: int | None = None) -> Stage:
+    """How many heads a projection has."""
+    both = f"{int(of_queries)}" if of_keys is None else f"{int(of_queries)}, {int(of_keys)}"
+    return Stage(f"heads<{both}>")
+
+
+def _mask(x: Any) -> Stage:
+    return x if isinstance(x, Stage) else word("where", x)
+
+
+def _stages_of(x: Any) -> tuple[Stage, ...]:
+    """Words, or the score that an expression says."""
+    if isinstance(x, Specification):
+        return x.stages
+    if isinstance(x, Table):
+        return (Stage("{0}", (x,), "part"),)
+    if isinstance(x, Expression):
+        if x.kind == "condition":
+            raise ArgumentError(f"a mask is a word: write fovea.where({x!r})")
+        if _reads(x, PLACEHOLDERS["score"]):
+            bare = x is PLACEHOLDERS["score"]
+            return (Stage("scaled_dot"),) if bare else (Stage("scaled_dot"), word("rescore", x))
+        return (word("compare", x),)
+    raise ArgumentError(f"a specification is joined of words, {x!r} is of type {type(x).__name__}")
+
+
+def _reads(e: Expression, placeholder: Expression) -> bool:
+    return e is placeholder or any(_reads(child, placeholder) for child, _ in e.children)
+
+
+def _argument(name: str, x: Any) -> Any:
+    if isinstance(x, (Expression, Specification, GraphArgument, str)):
+        return x
+    if isinstance(x, (tuple, list)):
+        return tuple(x)
+    if isinstance(x, Graph) or hasattr(x, "indptr"):
+        return GraphArgument(x)
+    if callable(x):
+        first = _ONE_ARGUMENT.get(name, "q" if name == "feature_map" else "score")
+        return traced(x, _FIRST_OF_FUNCTION.get(name, _SCORE_MOD), first)
+    return as_expression(x)
+
+
+def _text_of(x: Any, names: Names) -> str:
+    if isinstance(x, (Table, GraphArgument)) and getattr(x, "rank", 1) > 0:
+        return names.of(x)
+    if isinstance(x, Expression):
+        return x.text(names)
+    if isinstance(x, Specification):
+        return x.text(names)
+    if isinstance(x, tuple):
+        return "{" + ", ".join(str(int(each)) for each in x) + "}"
+    return str(x)
+
+
+def vocabulary() -> dict[str, Any]:
+    """Everything of the language by its name in C++."""
+    words = {name: Stage(name) for name in WORDS}
+    names = {**FUNCTIONS, **PLACEHOLDERS, **words}
+    return {**names, "heads": heads, "any_of": any_of, "param": param}
