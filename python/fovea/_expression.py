@@ -279,8 +279,8 @@ class _Element(Expression):
             index = index[:-1]
         if len(index) > table.rank:
             raise ShapeError(
-                f"{table.hint} has {counted(table.rank, 'axis')} and is read at {counted(len(index), 'index')}: "
-                "an index for each"
+                f"{table.hint} has {counted(table.rank, 'axis')} and is read at {counted(len(index), 'expression')}: it "
+                "takes one for each axis"
             )
         self.table = table
         self.indices = tuple(_index(table, axis, each) for axis, each in enumerate(index))

@@ -17,7 +17,7 @@ from ._expression import Expression, Number, Table
 from ._graph import Graph
 from ._info import Gradients
 from ._library import Library
-from ._source import ELEMENTS, NAME, Source, source_of, text_with_arguments
+from ._source import ELEMENTS, KERNEL, NAME, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 
 _background = ThreadPoolExecutor(1, "fovea-compile")
@@ -66,7 +66,7 @@ class TracedKernel:
         self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
     ) -> Any:
         library, values = self._ready(q, dtype, arguments, False)
-        return library.attend(q, k, v, self.__name__, out, threads, dtype, **values)
+        return library.attend(q, k, v, KERNEL, out, threads, dtype, **values)
 
     def gradient(
         self,
@@ -82,7 +82,7 @@ class TracedKernel:
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
         library, values = self._ready(q, dtype, arguments, True)
-        return library.gradient(q, k, v, d_result, self.__name__, threads, dtype, wanted, **values)
+        return library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, **values)
 
     def prepare(self, dtype: str = "f32", gradients: bool = False, **arguments: Any) -> Future[None]:
         """Begins to compile for elements of a type; calls wait until it is done."""
@@ -107,7 +107,7 @@ class TracedKernel:
             if type_name not in ELEMENTS:
                 raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
             what = f"{'the gradients of ' if gradients else ''}{self.__name__} for {type_name}"
-            unit = source.unit(self.__name__, type_name, gradients)
+            unit = source.unit(type_name, gradients)
             self._libraries[key] = Library(_compile.library_of(unit, what, f"{NAME}_*"), NAME)
         return self._libraries[key]
 

@@ -13,6 +13,7 @@ from ._expression import Expression, Names, Number, Table, _Element
 from ._specification import WORDS, GraphArgument, Specification, Stage, vocabulary
 
 NAME = "fovea_jit"  # what the functions of a library that is compiled here begin with
+KERNEL = "kernel"  # the only one that it has
 
 # Elements of C++ by the types of kernels: of queries, and of what is computed.
 ELEMENTS = {
@@ -57,8 +58,11 @@ class Source:
     keeps_shape: bool
     captured: Captured
 
-    def unit(self, name: str, type_name: str, gradients: bool) -> str:
-        """All that is compiled for elements of a type: the kernel or its gradients, and how a library lists them."""
+    def unit(self, type_name: str, gradients: bool) -> str:
+        """All that is compiled for elements of a type: the kernel or its gradients, and how a library lists them.
+
+        The name of the function in Python is not in it: under another name it is the same kernel.
+        """
         element, number = ELEMENTS[type_name]
         rows = _listed_arguments(self, number)
         listed = "".join(f"    {{{', '.join(row)}}},\n" for row in rows)
@@ -66,7 +70,7 @@ class Source:
         unit = "gradient_unit" if gradients else "unit"
         types = ", ".join(f'"{type_name}"' for _ in range(4))
         return _UNIT.format(
-            what=f"The gradients of {name}" if gradients else name,
+            what="Gradients" if gradients else "A kernel",
             type=type_name,
             unit=unit,
             text=self.text,
@@ -74,7 +78,7 @@ class Source:
             arguments=f"constexpr fovea_argument arguments[] = {{\n{listed}}};\n" if rows else "",
             prefix=NAME,
             version=_abi.VERSION,
-            entry=f'"{name}", "{type_name}", {{{types}}}, {_quoted(self.words)}, "", "", "native", '
+            entry=f'"{KERNEL}", "{type_name}", {{{types}}}, {_quoted(self.words)}, "", "", "native", '
             f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {run}, {gradient}",
         )
 
