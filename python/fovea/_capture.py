@@ -6,6 +6,7 @@ An array cannot be indexed by a placeholder, so a function is called with tables
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from ._graph import Graph
 
 _PACKAGES = ("fovea", "numpy", "torch")  # whose functions read no arrays of a user's
 _NUMBERS = (bool, int, float, str, np.generic, type(None))
+_FIXED = (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc, Expression)  # they hold nothing that may change
 
 
 class Captured:
@@ -28,6 +30,7 @@ class Captured:
     def __init__(self) -> None:
         self.arrays: dict[tuple[int, str], Any] = {}  # by the array and its name: what stands for it
         self.numbers: list[tuple[Callable[[], Any], Any]] = []
+        self.may_change = False  # whether something was read that holds other values, such as self
 
     def stand_in(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
         """What a function gets in the place of a variable; the variable itself, if it is no array."""
@@ -38,13 +41,15 @@ class Captured:
             return self.arrays.setdefault((id(value), name), make(value, name, read))
         if isinstance(value, _NUMBERS):
             self.numbers.append((read, value))
-        if isinstance(value, types.FunctionType):
+        elif isinstance(value, types.FunctionType):
             return rebound(value)
+        elif not isinstance(value, _FIXED) and not hasattr(value, "__fovea_stages__"):
+            self.may_change = True
         return value
 
     def changed(self) -> bool:
-        """Whether some number is another one now: it stands in the text of the kernel."""
-        return any(read() is not value for read, value in self.numbers)
+        """Whether some number may be another one now: it stands in the text of the kernel."""
+        return self.may_change or any(read() is not value for read, value in self.numbers)
 
 
 _captured: ContextVar[Captured | None] = ContextVar("captured", default=None)
@@ -120,9 +125,10 @@ def _rebound(function: types.FunctionType, captured: Captured) -> Callable[..., 
     return made
 
 
-def _names_in(code: types.CodeType) -> set[str]:
+@functools.lru_cache(maxsize=256)
+def _names_in(code: types.CodeType) -> frozenset[str]:
     """The names of globals in a function and in those that it defines."""
-    names = set(code.co_names)
+    names = frozenset(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names |= _names_in(constant)

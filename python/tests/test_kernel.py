@@ -293,6 +293,19 @@ def test_numbers_stand_in_the_text_as_they_are_now() -> None:
     assert "< 5" in mine.text
 
 
+def test_what_lies_in_an_object_is_read_at_each_call() -> None:
+    held = SimpleNamespace(window=4, slopes=SLOPES)
+
+    @fovea.kernel
+    def mine(score, head, i, j):
+        return score + fovea.param(held.slopes)[head] | fovea.where(i - j < held.window) | fovea.softmax
+
+    assert "< 4" in mine.text
+    held.window, held.slopes = 5, TEMPERATURE
+    assert "< 5" in mine.text
+    assert mine.trace().arguments["table"].read() is TEMPERATURE
+
+
 def test_names_give_way_to_words() -> None:
     softmax = SLOPES
 
