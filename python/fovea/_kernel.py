@@ -32,7 +32,7 @@ class TracedKernel:
         self._arguments = arguments
         self._source: Source | None = None
         self._signature: tuple[Any, ...] = ()
-        self._libraries: dict[tuple[str, str, bool], Library] = {}
+        self._libraries: dict[tuple[str, str, str], Library] = {}
         self._parameters: dict[str, Any] = {}
         self.__name__ = getattr(what, "__name__", "kernel")
         if not self.__name__.isidentifier() or not self.__name__.isascii():
@@ -65,7 +65,7 @@ class TracedKernel:
     def __call__(
         self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
     ) -> Any:
-        library, values = self._ready(q, dtype, arguments, False)
+        library, values = self._ready(q, dtype, arguments)
         return library.attend(q, k, v, KERNEL, out, threads, dtype, **values)
 
     def gradient(
@@ -81,17 +81,23 @@ class TracedKernel:
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
-        library, values = self._ready(q, dtype, arguments, True)
+        library, values = self._ready(q, dtype, arguments, "gradient")
         return library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, **values)
 
     def prepare(self, dtype: str = "f32", gradients: bool = False, **arguments: Any) -> Future[None]:
         """Begins to compile for elements of a type; calls wait until it is done."""
         source = self.trace(**arguments)
-        return _background.submit(lambda: void(self._library(source, dtype, gradients)))
+        purpose = "gradient" if gradients else "kernel"
+        return _background.submit(lambda: void(self._library(source, dtype, purpose)))
 
-    def _ready(self, q: Any, dtype: str | None, arguments: dict[str, Any], gradients: bool) -> Any:
+    def explain(self, q: Any, k: Any, v: Any, /, dtype: str | None = None, **arguments: Any) -> str:
+        """What runs for some operands: as `explain` of C++ says it; compiled by itself when it is first asked for."""
+        library, values = self._ready(q, dtype, arguments, "explain")
+        return library.explain(q, k, v, KERNEL, dtype, **values)
+
+    def _ready(self, q: Any, dtype: str | None, arguments: dict[str, Any], purpose: str = "kernel") -> Any:
         source = self.trace(**arguments)
-        library = self._library(source, dtype or _element_type(q), gradients)
+        library = self._library(source, dtype or _element_type(q), purpose)
         given = self._given(arguments) if self._parameters else arguments
         values = {}
         for name, argument in source.arguments.items():
@@ -101,13 +107,13 @@ class TracedKernel:
             values[name] = value
         return library, values
 
-    def _library(self, source: Source, type_name: str, gradients: bool) -> Library:
-        key = (source.text, type_name, gradients)
+    def _library(self, source: Source, type_name: str, purpose: str) -> Library:
+        key = (source.text, type_name, purpose)
         if key not in self._libraries:
             if type_name not in ELEMENTS:
                 raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
-            what = f"{'the gradients of ' if gradients else ''}{self.__name__} for {type_name}"
-            unit = source.unit(type_name, gradients)
+            what = f"{self.__name__} for {type_name}" + ("" if purpose == "kernel" else f" ({purpose})")
+            unit = source.unit(type_name, purpose)
             self._libraries[key] = Library(_compile.library_of(unit, what, f"{NAME}_*"), NAME)
         return self._libraries[key]
 

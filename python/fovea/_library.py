@@ -207,6 +207,18 @@ class Library:
         self._run(compiled.gradient, threads, packed, values)
         return Gradients(*(result.finished() if result else None for result in results), of_tables)
 
+    def explain(self, q: Any, k: Any, v: Any, /, kernel: str, dtype: str | None, **arguments: Any) -> str:
+        """What runs for a call: of libraries whose kernels write that into the message."""
+        compiled, x, values, kept = self._bind(q, k, v, kernel, dtype, arguments)
+        text = ctypes.create_string_buffer(1 << 16)
+        call = _abi.Call(1, None, ctypes.addressof(text), len(text))
+        status = compiled.run(call, _abi.operands_format.pack(*x.layout(), *_abi.nowhere), values)
+        del kept
+        said = text.value.decode("utf-8", "replace")
+        if status != 0:
+            raise error_of_status(status, said)
+        return said
+
     def quantize(self, x: Any, /, type: str) -> Array:
         """Rounds rows to the elements of a cache; see `fovea.quantize`."""
         require_type(type, str, "type", "the name of a type of elements")

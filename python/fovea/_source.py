@@ -58,36 +58,67 @@ class Source:
     keeps_shape: bool
     captured: Captured
 
-    def unit(self, type_name: str, gradients: bool) -> str:
-        """All that is compiled for elements of a type: the kernel or its gradients, and how a library lists them.
+    def unit(self, type_name: str, purpose: str = "kernel") -> str:
+        """All that is compiled for elements of a type: the kernel, its gradients or what explains it, and how a library
+        lists it.
 
         The name of the function in Python is not in it: under another name it is the same kernel.
         """
         element, number = ELEMENTS[type_name]
         rows = _listed_arguments(self, number)
         listed = "".join(f"    {{{', '.join(row)}}},\n" for row in rows)
-        run, gradient = ("nullptr", "run") if gradients else ("run", "nullptr")
-        unit = "gradient_unit" if gradients else "unit"
+        header, run = _PURPOSES[purpose]
         types = ", ".join(f'"{type_name}"' for _ in range(4))
+        functions = "nullptr, run" if purpose == "gradient" else "run, nullptr"
         return _UNIT.format(
-            what="Gradients" if gradients else "A kernel",
+            what=purpose,
             type=type_name,
-            unit=unit,
+            header=header,
             text=self.text,
-            element=element,
+            run=run.format(element=element),
             arguments=f"constexpr fovea_argument arguments[] = {{\n{listed}}};\n" if rows else "",
             prefix=NAME,
             version=_abi.VERSION,
             entry=f'"{KERNEL}", "{type_name}", {{{types}}}, {_quoted(self.words)}, "", "", "native", '
-            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {run}, {gradient}",
+            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {functions}",
         )
 
 
+_EXPLAIN = """\
+    using namespace fovea::bindings;
+    std::string text;
+    auto const status = run_with(call, [&](auto const&, auto&) {{
+        using element = {element};
+        auto const query = array_of<element const>(operands[0]), key = array_of<element const>(operands[1]),
+                   value = array_of<element const>(operands[2]);
+        auto const explained = [&](auto const& kernel) {{
+            using type = std::remove_cvref_t<decltype(kernel)>;
+            if constexpr (fovea::attention_spec<type>) {{
+                return fovea::explain(kernel, query, key, value);
+            }} else {{
+                arguments_of_call<type, fovea::compute_type<element>> const arguments(operands, values);
+                return fovea::explain(arguments.specification(kernel), query, key, value);
+            }}
+        }};
+        text = explained(fovea_generated_kernel());
+    }});
+    if (status == FOVEA_OK) std::snprintf(call->message, call->message_size, "%s", text.c_str());
+    return status;"""
+# What is compiled of a specification: the header that does it, and the body of a function for one call.
+_PURPOSES = {
+    "kernel": ("unit", "    return fovea::bindings::run_unit<{element}>(call, operands, values, fovea_generated_kernel());"),
+    "gradient": (
+        "gradient_unit",
+        "    return fovea::bindings::run_gradient_unit<{element}>(call, operands, values, fovea_generated_kernel());",
+    ),
+    "explain": ("unit", _EXPLAIN),
+}
 _UNIT = """\
-// {what} for elements of {type}, made by fovea.kernel.
+// A {what} for elements of {type}, made by fovea.kernel.
 #include <fovea/fovea.hpp>
-#include <fovea/bindings/{unit}.hpp>
+#include <fovea/bindings/{header}.hpp>
 
+#include <cstdio>
 #include <new>
 
 namespace {{
@@ -100,7 +131,7 @@ auto fovea_generated_kernel() {{
 }}
 
 fovea_status run(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
-    return fovea::bindings::run_{unit}<{element}>(call, operands, values, fovea_generated_kernel());
+{run}
 }}
 
 {arguments}constexpr fovea_kernel kernels[] = {{{{{entry}}}}};

@@ -319,6 +319,12 @@ def test_names_give_way_to_words() -> None:
     )
 
 
+def test_explain_names_what_runs() -> None:
+    lines = sparsemax_with_temperature()[0].explain(Q, K, V).splitlines()
+    assert lines[0].startswith("attention   scaled_dot | rescore(score / param[head]) | sparsemax | weighted_sum")
+    assert any(line.startswith("loop        driver/dense/") for line in lines)
+
+
 # --- each wrong use has a sentence ---
 
 
