@@ -51,8 +51,8 @@ def library_of(source: str, name: str, exported: str) -> Path:
 @functools.lru_cache(maxsize=1024)
 def key_of(source: str, compiler: tuple[str, ...], headers: Path) -> str:
     """What a library depends on, as the name of a file."""
-    program = Path(compiler[0])
-    facts = (source, *compiler, _stamp(program), *_FLAGS, processor(), str(headers), *_stamps_of(headers))
+    program = Path(compiler[0]).resolve()
+    facts = (source, *compiler, str(program), _stamp(program), *_FLAGS, processor(), str(headers), *_stamps_of(headers))
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:40]
 
 
@@ -67,7 +67,7 @@ def _found_compiler(wanted: str, path: str) -> tuple[str, ...]:
     for command in (shlex.split(wanted),) if wanted else (["c++"], ["g++"], ["clang++"]):
         found = shutil.which(command[0])
         if found is not None:
-            return (os.path.realpath(found), *command[1:])
+            return (found, *command[1:])  # not where a link leads: clang++ is a link to clang, and does more
     which = f"CXX is {wanted!r}, which is not there" if wanted else "there is none of c++, g++ and clang++"
     raise UnsupportedError(
         f"a kernel from Python needs a compiler, and {which}: install GCC 12 or newer (on Debian: apt install g++), or "
@@ -200,7 +200,8 @@ def _error_of(said: str, name: str, compiler: tuple[str, ...], path: Path) -> Ex
     """The sentence of the library in what a compiler says, or its first error."""
     sentence = re.search(r"(?:failed:|failed due to [^\"\n]*|#?error\b[^\n\"]*?) ?\"?fovea: ([^\n\"]*)", said)
     if sentence is not None:
-        return ArgumentError(f"{name}: {sentence[1].strip()}")
+        error = UnsupportedError if "this compiler is not supported" in sentence[1] else ArgumentError
+        return error(f"{name}: {sentence[1].strip()}")
     log = path.with_suffix(".log")
     with contextlib.suppress(OSError):
         log.write_text(said)

@@ -144,7 +144,7 @@ class Expression:
         return sum_of(other * self)
 
     def __neg__(self) -> Any:
-        return Expression(_number(self).kind, "-{0}", [(self, _ATOM)], _UNARY, self.constant)
+        return Formula(_number(self).kind, "-{0}", [(self, _ATOM)], _UNARY, self.constant)
 
     def __pos__(self) -> Any:
         return _number(self)
@@ -190,7 +190,7 @@ class Expression:
     __rxor__ = __xor__
 
     def __invert__(self) -> Any:
-        return Expression("condition", "!{0}", [(_condition(self), _ATOM)], _UNARY, self.constant)
+        return Formula("condition", "!{0}", [(_condition(self), _ATOM)], _UNARY, self.constant)
 
     def __getitem__(self, index: Any) -> Any:
         if self.template not in ("q", "k") or not isinstance(index, slice):
@@ -198,7 +198,7 @@ class Expression:
         first, end = index.start or 0, index.stop
         if index.step not in (None, 1) or not all(isinstance(x, int) and x >= 0 for x in (first, end)):
             raise ArgumentError("a range of features is from a number to a number, such as q[0:64]")
-        part = Expression(self.kind, self.template)
+        part = Formula(self.kind, self.template)
         part.features = f"features({first}, {end})"
         return part
 
@@ -240,12 +240,21 @@ class Expression:
         return self.text(Names())
 
 
+class Formula(Expression):
+    """What operators and functions make. No other expression is one: Python would turn `a < b` round for it."""
+
+    __slots__ = ()
+
+
+UNNAMED = "table"  # an array that no variable names
+
+
 class Table(Expression):
     """An array whose elements a kernel reads."""
 
     __slots__ = ("array", "dtype", "hint", "read", "shape")
 
-    def __init__(self, array: Any, hint: str = "table", read: Callable[[], Any] | None = None) -> None:
+    def __init__(self, array: Any, hint: str = UNNAMED, read: Callable[[], Any] | None = None) -> None:
         self.array = array
         self.hint = hint
         self.read = read if read is not None else lambda: array  # what a call passes
@@ -336,7 +345,8 @@ class Names:
 
     def of(self, argument: Any) -> str:
         """The name of an argument: that of its variable, where no word of C++ has it."""
-        key = id(argument)
+        unnamed = isinstance(argument, Table) and argument.hint == UNNAMED
+        key = id(argument.array if unnamed else argument)
         if key not in self._names:
             hint = argument.hint if argument.hint.isascii() and argument.hint.isidentifier() else "table"
             name, more = hint, 2
@@ -371,12 +381,12 @@ def as_expression(x: Any) -> Expression:
     if isinstance(x, Expression):
         return x
     if isinstance(x, (bool, np.bool_)):
-        return Expression("condition", "true" if x else "false", constant=True)
+        return Formula("condition", "true" if x else "false", constant=True)
     if isinstance(x, (int, np.integer)):
         text = str(int(x)) if abs(int(x)) < 2**31 else f"index_t{{{int(x)}}}"
-        return Expression("integer", text.replace("{", "{{").replace("}", "}}"), (), _UNARY if x < 0 else _ATOM, True)
+        return Formula("integer", text.replace("{", "{{").replace("}", "}}"), (), _UNARY if x < 0 else _ATOM, True)
     if isinstance(x, (float, np.floating)):
-        return Expression("real", _text_of_real(float(x)), (), _UNARY if math.copysign(1, x) < 0 else _ATOM, True)
+        return Formula("real", _text_of_real(float(x)), (), _UNARY if math.copysign(1, x) < 0 else _ATOM, True)
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return Table(x)
     raise ArgumentError(f"an operand is of type {type(x).__name__}, it must be a number, a table or an expression")
@@ -411,7 +421,7 @@ def _condition(x: Any) -> Expression:
 
 def _index(table: Table, axis: int, index: Any) -> Expression:
     if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-        return as_expression(index) if index >= 0 else table.shape[axis] + int(index)
+        return as_expression(index) if index >= 0 else table.shape[axis] - abs(int(index))
     if isinstance(index, slice) or index is None or index is Ellipsis:
         raise ArgumentError(f"{table.hint} is read in whole rows or at an index for each axis: {table.hint}[head, :]")
     e = as_expression(index)
@@ -423,7 +433,7 @@ def _index(table: Table, axis: int, index: Any) -> Expression:
 def _joined(kind: str, symbol: str, level: int, a: Expression, b: Expression) -> Expression:
     left = _SUM if level in (_ORDER, _EQUALITY) else level
     right = _SUM if level in (_ORDER, _EQUALITY) else level - 1
-    return Expression(kind, f"{{0}} {symbol} {{1}}", [(a, left), (b, right)], level, a.constant and b.constant)
+    return Formula(kind, f"{{0}} {symbol} {{1}}", [(a, left), (b, right)], level, a.constant and b.constant)
 
 
 def _arithmetic(symbol: str, left: Any, right: Any) -> Any:
@@ -443,7 +453,7 @@ def divide(left: Any, right: Any) -> Any:
 def _as_real(e: Expression) -> Expression:
     if not e.constant:
         return call("real", e)
-    return Expression("real", "{0}.0" if e.template.isdigit() else "double({0})", [(e, _OR)], constant=True)
+    return Formula("real", "{0}.0" if e.template.isdigit() else "double({0})", [(e, _OR)], constant=True)
 
 
 def floor_divide(left: Any, right: Any) -> Any:
@@ -488,7 +498,7 @@ def call(name: str, *operands: Any) -> Any:
     if all(child.constant for child in children):
         raise ArgumentError(f"{name} of numbers alone is not computed here: compute it in Python before the kernel")
     inside = ", ".join(f"{{{i}}}" for i in range(len(children)))
-    return Expression("integer" if whole else "real", f"{name}({inside})", [(child, _OR) for child in children])
+    return Formula("integer" if whole else "real", f"{name}({inside})", [(child, _OR) for child in children])
 
 
 def function_named(name: str) -> Callable[..., Any]:
@@ -507,7 +517,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     if (x.kind == "condition") != (y.kind == "condition"):
         raise ArgumentError("the branches of select are both numbers or both conditions")
     kind = x.kind if x.kind == y.kind else "real"
-    return Expression(kind, "select({0}, {1}, {2})", [(test, _OR), (x, _OR), (y, _OR)])
+    return Formula(kind, "select({0}, {1}, {2})", [(test, _OR), (x, _OR), (y, _OR)])
 
 
 def sum_of(e: Any, features: Any = None) -> Any:
@@ -518,7 +528,7 @@ def sum_of(e: Any, features: Any = None) -> Any:
     if features is not None and body.features is not None:
         raise ArgumentError("a sum has its range once: as q[0:64], or as fovea.features(0, 64)")
     where = body.features if features is None else str(features)
-    total = Expression("real", f"sum({{0}}{'' if where is None else ', ' + where})", [(body, _OR)])
+    total = Formula("real", f"sum({{0}}{'' if where is None else ', ' + where})", [(body, _OR)])
     total.free, total.features = 0, None
     return total
 
@@ -535,7 +545,7 @@ def features(first: int, end: int) -> str:
 
 def random(seed: int) -> Any:
     """A number from 0 to 1 for each pair."""
-    return Expression("real", f"random({operator.index(seed)})")
+    return Formula("real", f"random({operator.index(seed)})")
 
 
 def _listed(functions: dict[str, Any]) -> str:

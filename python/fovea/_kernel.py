@@ -82,7 +82,11 @@ class TracedKernel:
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
         library, values = self._ready(q, dtype, arguments, "gradient")
-        return library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, **values)
+        d = library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, **values)
+        for name, gradient in d.tables.items():  # computed in the type of the call
+            of = self.trace(**arguments).arguments[name]
+            d.tables[name] = gradient.reshape(() if of.rank == 0 else gradient.shape).astype(of.dtype, copy=False)
+        return d
 
     def prepare(self, dtype: str = "f32", gradients: bool = False, **arguments: Any) -> Future[None]:
         """Begins to compile for elements of a type; calls wait until it is done."""

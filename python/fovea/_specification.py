@@ -7,19 +7,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ._capture import param, rebound
+from ._capture import is_array, param, rebound
 from ._errors import ArgumentError
-from ._expression import FUNCTIONS, Expression, Names, Table, as_expression, select
+from ._expression import FUNCTIONS, Expression, Formula, Names, Table, as_expression, select
 from ._graph import Graph
 
 PLACEHOLDERS: dict[str, Expression] = {
-    **{name: Expression("real", name) for name in ("q", "k", "score", "weight", "out")},
-    **{name: Expression("integer", name) for name in ("q_idx", "kv_idx", "head", "batch", "edge")},
-    **{name: Expression("integer", name) for name in ("q_len", "kv_len", "dim")},
+    **{name: Formula("real", name) for name in ("q", "k", "score", "weight", "out")},
+    **{name: Formula("integer", name) for name in ("q_idx", "kv_idx", "head", "batch", "edge")},
+    **{name: Formula("integer", name) for name in ("q_len", "kv_len", "dim")},
 }
-for _name in ("q", "k", "out"):
-    PLACEHOLDERS[_name].free = 0
-
 # The same by the names that parameters of functions often have.
 _ALSO = {"i": "q_idx", "j": "kv_idx", "h": "head", "b": "batch", "s": "score"}
 PARAMETERS = {**PLACEHOLDERS, **{short: PLACEHOLDERS[name] for short, name in _ALSO.items()}}
@@ -136,8 +133,9 @@ class Stage(Specification):
         if self.arguments is None:
             return self.name
         inside = [_text_of(x, names) for x in self.arguments]
-        if "{0}" in self.name:
-            return self.name.format(*(f"({x})" if " " in x else x for x in inside))
+        if "{0}" in self.name:  # masks joined, which bind less than the pipe
+            text = self.name.format(*inside)
+            return f"({text})" if "{1}" in self.name else text
         return f"{self.name}({', '.join(inside)})"
 
 
@@ -177,8 +175,8 @@ def _stages_of(x: Any) -> tuple[Stage, ...]:
     """Words, or the score that an expression says."""
     if isinstance(x, Specification):
         return x.stages
-    if isinstance(x, Table):
-        return (Stage("{0}", (x,), "part"),)
+    if isinstance(x, Table) or is_array(x):
+        return (Stage("{0}", (param(x),), "part"),)
     if isinstance(x, Expression):
         if x.kind == "condition":
             raise ArgumentError(f"a mask is a word: write fovea.where({x!r})")

@@ -325,6 +325,42 @@ def test_explain_names_what_runs() -> None:
     assert any(line.startswith("loop        driver/dense/") for line in lines)
 
 
+def words_of_every_role() -> list[Any]:
+    """Specifications that are compiled together; not one of them is called."""
+    matrix, lengths = np.ones((FEATURES, 6), np.float32), np.array([3, 4])
+    seen, ids, buckets = np.ones((9, 9), bool), np.arange(9, dtype=np.int32), np.arange(9, dtype=np.int32)
+    f, number = fovea, np.array(2, np.float32)
+    rows = f.project(matrix | f.rotary, matrix | f.rotary, matrix, f.heads(2, 1))
+    return [
+        lambda: rows | f.scaled_dot | f.causal | f.softmax | f.weighted_sum | f.output(matrix) | f.residual,
+        lambda h: f.dot | f.keep(f.threshold(SLOPES[h])) | f.weigh(lambda s: f.sigmoid(s + SLOPES[h])),
+        lambda h: f.dot | f.keep(f.top_k(4)) | f.softmax_with_sink(SLOPES[h]),
+        lambda b, j: f.dot | f.where(j < lengths[b]) | f.key_lengths(lengths) | f.document(ids) & f.causal | f.softmax,
+        lambda: f.dot | f.any_of(f.sliding_window(4, 4), f.global_tokens(2)) | ~f.causal | f.mask_tensor(seen) | f.softmax,
+        lambda: f.dot | f.t5_bias(TABLE, buckets) | f.neighborhood((3, 3), (4, 4)) | f.entmax(1.5),
+        lambda score: score / number | f.softmax | f.reweight(lambda w: w * f.select(f.random(3) < 0.1, 0, 1 / 0.9)),
+        lambda: f.feature_map(lambda q: f.elu(q) + 1) | f.causal | f.proportional | f.running_state,
+        lambda: f.dot | f.softmax | f.weighted_sum | f.map(lambda x: f.relu(x)) | f.precision(f.bf16x2),
+        lambda q, k: f.sum(q[:4] * k[:4]) / 2 - f.squared_distance(q, k, f.features(4, 7)) | f.softmax,
+        lambda score, i, j: score + TABLE[-1, (j - i) % TABLE.shape[1]] | f.where(seen[i, j]) | f.softmax,
+        lambda score, j, cap=50.0, reach=8, on=True: cap * np.tanh(score / cap) | f.where((j < reach) & on) | f.softmax,
+        lambda: f.dot | f.normalized(lambda s: f.relu(s)) | f.weighted_sum | f.concat_heads,
+    ]
+
+
+def test_words_of_every_role_are_kernels_of_cpp(tmp_path: Path) -> None:
+    unit = ["#include <fovea/fovea.hpp>", "#include <fovea/bindings/unit.hpp>", "using namespace fovea;"]
+    unit.append("using namespace fovea::placeholders;")
+    for number, function in enumerate(words_of_every_role()):
+        unit.append(f"auto kernel_{number}() {{ return {fovea.kernel(function).definition}; }}")
+        unit.append(f"static_assert(bindings::is_kernel<decltype(kernel_{number}()), float>());")
+    (tmp_path / "unit.cpp").write_text("\n".join(unit))
+    flags = ["-std=c++20", "-fsyntax-only", f"-I{_compile.find_headers()}"]
+    compiler = [*_compile.find_compiler(), *flags, str(tmp_path / "unit.cpp")]
+    done = subprocess.run(compiler, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
 # --- each wrong use has a sentence ---
 
 
@@ -479,6 +515,18 @@ def test_errors_of_the_compiler_become_a_sentence(fake: SimpleNamespace, says: s
     assert sentence in str(caught.value)
 
 
+def test_a_compiler_is_called_by_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilers do by their name what they do: clang++ is a link to clang, which links no library of C++."""
+    (tmp_path / "clang").write_text("#!/bin/sh\n")
+    (tmp_path / "clang").chmod(0o755)
+    (tmp_path / "clang++").symlink_to("clang")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CXX", "clang++ --flag")
+    assert _compile.find_compiler() == (str(tmp_path / "clang++"), "--flag")
+    monkeypatch.delenv("CXX")
+    assert _compile.find_compiler() == (str(tmp_path / "clang++"),)
+
+
 def test_a_missing_compiler_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(fovea.UnsupportedError, match="needs a compiler, and CXX is 'no-such-compiler', which is not"):
@@ -528,4 +576,13 @@ def test_gradients_are_those_of_differences() -> None:
         moved = [{"query": q, "key": k, "value": v, name: x + e * direction} for e in (1e-5, -1e-5)]
         ends = [float((mine(m["query"], m["key"], m["value"]) * d_result).sum()) for m in moved]
         assert abs((ends[0] - ends[1]) / 2e-5 - float((gradient * direction).sum())) < 1e-5 * abs(ends[0])
-    assert d.tables["TEMPERATURE"].shape == TEMPERATURE.shape
+    of_table = d.tables["TEMPERATURE"]
+    assert of_table.shape == TEMPERATURE.shape and of_table.dtype == TEMPERATURE.dtype
+    step = np.zeros(HEADS)
+    step[1] = 1 / 4096  # a float
+    before, after = TEMPERATURE - step, TEMPERATURE + step
+    ends = [
+        float((fovea.kernel(lambda score, head: score / t[head] | fovea.sparsemax)(q, k, v) * d_result).sum())
+        for t in (before.astype(np.float32), after.astype(np.float32))
+    ]
+    assert abs((ends[1] - ends[0]) * 2048 - of_table[1]) < 1e-3 * abs(of_table[1])
