@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from . import _compile
+from ._arrays import elements_of
 from ._capture import Captured, capturing, is_array, rebound
 from ._errors import ArgumentError, ShapeError, counted
 from ._expression import Expression, Number, Table
 from ._graph import Graph
 from ._info import Gradients
 from ._library import Library
+from ._repeat import Repeats
 from ._source import ELEMENTS, KERNEL, NAME, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 
@@ -34,6 +36,7 @@ class TracedKernel:
         self._signature: tuple[Any, ...] = ()
         self._libraries: dict[tuple[str, str, str], Library] = {}
         self._parameters: dict[str, Any] = {}
+        self._repeats = Repeats()
         self.__name__ = getattr(what, "__name__", "kernel")
         if not self.__name__.isidentifier() or not self.__name__.isascii():
             self.__name__ = "kernel"
@@ -66,6 +69,10 @@ class TracedKernel:
         self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
     ) -> Any:
         library, values = self._ready(q, dtype, arguments)
+        if out is None and dtype is None:
+            result = self._repeats(library, KERNEL, (q, k, v), values, threads)
+            if result is not None:
+                return result
         return library.attend(q, k, v, KERNEL, out, threads, dtype, **values)
 
     def gradient(
@@ -193,11 +200,10 @@ def _element_type(q: Any) -> str:
     dtype = getattr(q, "dtype", None)
     if type(dtype) is np.dtype and (name := _CODES.get(dtype)) is not None:
         return name
-    names = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16"}
-    name = names.get(str(dtype).removeprefix("torch."))
-    if name is None:
-        raise ArgumentError(f"query has elements of {dtype}, it must have float32, float64, float16 or bfloat16")
-    return name
+    array, found = elements_of(q, "query", None)
+    if found[0] not in ELEMENTS:
+        raise ArgumentError(f"query has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16")
+    return found[0]
 
 
 def _as_traced(value: Any, table: Table, name: str, kernel: str) -> Any:

@@ -224,6 +224,33 @@ def test_spellings_say_the_same() -> None:
     assert texts["sparsemax_with_temperature"][1] == texts["sparsemax_with_temperature"][2]
 
 
+def layouts_of(x: np.ndarray) -> list[np.ndarray]:
+    """The same numbers, as they may lie in memory."""
+    unaligned = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    unaligned[...] = x
+    turned = x.swapaxes(1, 2).copy().swapaxes(1, 2)
+    wide = np.repeat(x, 2, -1)
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    return [x, turned, wide[..., ::2], x[:, :, ::-1].copy()[:, :, ::-1], unaligned, fixed, x.astype(">f4"), x.copy()]
+
+
+def test_calls_like_one_before_have_its_bits() -> None:
+    mine = additive()[0]
+    expected = mine(Q, K, V)
+    for _ in range(3):
+        for q, k, v in zip(layouts_of(Q), layouts_of(K), reversed(layouts_of(V))):
+            np.testing.assert_array_equal(mine(q, k, v), expected)
+        for queries in (0, 1, 5):
+            np.testing.assert_array_equal(mine(Q[:, :, :queries], K, V), expected[:, :, :queries])
+        np.testing.assert_allclose(mine(Q[1, 2], K[1, 2], V[1, 2]), expected[1, 2], rtol=0, atol=1e-6)
+        assert mine(Q, K[:, :1], V[:, :1], threads=2).shape == Q.shape
+        with pytest.raises(fovea.ShapeError):
+            mine(Q, K, V[:, :, :3])
+        with pytest.raises(fovea.ArgumentError, match="key has elements of f64, query has f32"):
+            mine(Q, K.astype(float), V)
+
+
 # --- what tracing understands ---
 
 
