@@ -89,7 +89,7 @@ def rebound(function: Callable[..., Any]) -> Callable[..., Any]:
     captured = _captured.get()
     if captured is None or not isinstance(function, types.FunctionType) or function in _rebinding.get():
         return function
-    if function.__module__.partition(".")[0] in _PACKAGES:
+    if (function.__module__ or "").partition(".")[0] in _PACKAGES:
         return function
     token = _rebinding.set((*_rebinding.get(), function))
     try:
@@ -116,10 +116,11 @@ def _rebound(function: types.FunctionType, captured: Captured) -> Callable[..., 
         replaced = captured.stand_in(value, name, lambda cell=cell: cell.cell_contents)  # type: ignore[misc]
         cells.append(cell if replaced is value else types.CellType(replaced))
         same = same and replaced is value
-    if same:
+    defaults = tuple(param(x) if is_array(x) else x for x in function.__defaults__ or ())
+    if same and all(x is y for x, y in zip(defaults, function.__defaults__ or ())):
         return function
     made = types.FunctionType(
-        function.__code__, {**around, **changed}, function.__name__, function.__defaults__, tuple(cells) or None
+        function.__code__, {**around, **changed}, function.__name__, defaults, tuple(cells) or None
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made

@@ -172,7 +172,8 @@ def _compile(
             unit, symbols, made = (Path(work) / file for file in ("kernel.cpp", "symbols.map", "kernel.so"))
             unit.write_text(source)
             symbols.write_text(f"{{ global: {exported}; local: *; }};\n")
-            command = [*compiler, *_FLAGS, f"-I{headers}", str(unit), "-o", str(made), f"-Wl,--version-script={symbols}"]
+            linked = (f"-Wl,--version-script={symbols}", "-o", str(made))
+            command = [*compiler, *_FLAGS, f"-I{headers}", str(unit), *linked]
             with _telling(f"compiling {name} with {Path(compiler[0]).name}, for {path}"):
                 done = _run(command, work)
             if done.returncode != 0:

@@ -19,8 +19,9 @@ from ._errors import ArgumentError, ShapeError, counted
 _ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUALITY, _AND, _OR = range(8)
 
 _NO_TRUTH = (
-    "a condition on placeholders is neither true nor false while a kernel is traced: write fovea.select(condition, a, b) "
-    "for `if`, and & | ~ with parentheses around each condition for `and`, `or`, `not` and chains such as a < b < c"
+    "a condition on placeholders is neither true nor false while a kernel is traced: write "
+    "fovea.select(condition, a, b) for `if`, and & | ~ with parentheses around each condition for `and`, `or`, `not` "
+    "and chains such as a < b < c"
 )
 _NO_NUMBER = (
     "an expression of placeholders has no number while a kernel is traced: write np.tanh, torch.tanh or fovea.tanh for "
@@ -272,13 +273,13 @@ class Table(Expression):
         return f"param({names.of(self)})" + ("[0]" if self.rank == 0 else "")
 
     def __getitem__(self, index: Any) -> Any:
-        return _Element(self, index if isinstance(index, tuple) else (index,))
+        return Element(self, index if isinstance(index, tuple) else (index,))
 
     def __len__(self) -> int:
         raise ArgumentError(f"len({self.hint}) is not known while a kernel is traced: write {self.hint}.shape[0]")
 
 
-class _Element(Expression):
+class Element(Expression):
     """An element of a table, or a row of them."""
 
     __slots__ = ("indices", "table")
@@ -288,8 +289,8 @@ class _Element(Expression):
             index = index[:-1]
         if len(index) > table.rank:
             raise ShapeError(
-                f"{table.hint} has {counted(table.rank, 'axis')} and is read at {counted(len(index), 'expression')}: it "
-                "takes one for each axis"
+                f"{table.hint} has {counted(table.rank, 'axis')} and is read at {counted(len(index), 'expression')}: "
+                "it takes one for each axis"
             )
         self.table = table
         self.indices = tuple(_index(table, axis, each) for axis, each in enumerate(index))
@@ -304,7 +305,7 @@ class _Element(Expression):
         return f"{table}[{inside[0]}]" if len(inside) == 1 else f"{table}({', '.join(inside)})"
 
     def __getitem__(self, index: Any) -> Any:
-        return _Element(self.table, (*self.indices, *(index if isinstance(index, tuple) else (index,))))
+        return Element(self.table, (*self.indices, *(index if isinstance(index, tuple) else (index,))))
 
 
 class _Extent(Expression):
@@ -348,7 +349,8 @@ class Names:
         unnamed = isinstance(argument, Table) and argument.hint == UNNAMED
         key = id(argument.array if unnamed else argument)
         if key not in self._names:
-            hint = argument.hint if argument.hint.isascii() and argument.hint.isidentifier() else "table"
+            hint = argument.hint.lstrip("_") if argument.hint.isascii() else ""
+            hint = hint if hint.isidentifier() else UNNAMED
             name, more = hint, 2
             while name in self._taken:
                 name = f"{hint}_{more}" if name != hint or more > 2 else f"{hint}_"

@@ -223,8 +223,8 @@ def kernel(what: Any = None, /, **arguments: Any) -> Any:
 
     Parameters
     ----------
-    what : a function, whose parameters are placeholders by their names (q, k, score, q_idx or i, kv_idx or j, head or h,
-        batch or b, ...); others are arguments that each call passes. It returns words joined by `|`. Arrays that it
+    what : a function, whose parameters are placeholders by their names (q, k, score, q_idx or i, kv_idx or j, head or
+        h, batch or b, ...); others are arguments that each call passes. It returns words joined by `|`. Arrays that it
         reads from around it are tables, and may be other ones later; numbers stand in its text.
     arguments : of a text, the tables, numbers and graphs that it names.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls like one before: arrays with the shapes, strides and types of another call need no checks but their addresses."""
+"""Calls like one before: of arrays with the same shapes, strides and types only the addresses are looked at."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from . import _abi
 from ._capture import Captured
-from ._errors import ArgumentError, ShapeError, counted
-from ._expression import Expression, Names, Number, Table, _Element
+from ._errors import ShapeError, counted
+from ._expression import Expression, Names, Number, Table, Element
 from ._specification import WORDS, GraphArgument, Specification, Stage, vocabulary
 
 NAME = "fovea_jit"  # what the functions of a library that is compiled here begin with
@@ -29,7 +29,8 @@ _OF_CPP = (
     "export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr "
     "operator or or_eq private protected public register requires return short signed sizeof static struct switch "
     "template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile "
-    "wchar_t while xor xor_eq std fovea T view index_t graph_view linux unix INFINITY NAN"
+    "wchar_t while xor xor_eq std fovea T view index_t graph_view linux unix INFINITY NAN NULL EOF "
+    "assert errno stdin stdout stderr major minor"
 ).split()
 _OF_CALLS = (
     "call query key value result page_table pages query_offsets key_offsets sequences kernel out threads library dtype "
@@ -106,7 +107,10 @@ _EXPLAIN = """\
     return status;"""
 # What is compiled of a specification: the header that does it, and the body of a function for one call.
 _PURPOSES = {
-    "kernel": ("unit", "    return fovea::bindings::run_unit<{element}>(call, operands, values, fovea_generated_kernel());"),
+    "kernel": (
+        "unit",
+        "    return fovea::bindings::run_unit<{element}>(call, operands, values, fovea_generated_kernel());",
+    ),
     "gradient": (
         "gradient_unit",
         "    return fovea::bindings::run_gradient_unit<{element}>(call, operands, values, fovea_generated_kernel());",
@@ -239,7 +243,7 @@ def _reads_real(x: Any, table: Table) -> bool:
     """Whether a table is read other than by conditions and indices, which are steps."""
     if isinstance(x, Stage):
         return any(_reads_real(argument, table) for argument in x.arguments or ())
-    if isinstance(x, _Element):
+    if isinstance(x, Element):
         return x.table is table
     if isinstance(x, Expression):
         return x is table or (x.kind == "real" and any(_reads_real(child, table) for child, _ in x.children))

@@ -33,7 +33,8 @@ WORDS: dict[str, str] = {
         "l1_distance location scaled_by scaled_dot",
         "rescoring": "rescore alibi bias decay gumbel relative_bias relative_keys softcap t5_bias temperature",
         "mask": "block_list causal causal_at_end causal_from chunked dilated_window document everything global_tokens "
-        "key_lengths mask_tensor neighborhood neighbors prefix_lm shared_prefix sliding_tiles sliding_window tree where",
+        "key_lengths mask_tensor neighborhood neighbors prefix_lm shared_prefix sliding_tiles sliding_window tree "
+        "where",
         "selection": "keep",
         "normalizer": "averaged entmax entmax15 hardmax l1_weights normalized proportional softmax softmax_plus_one "
         "softmax_with_sink sparsemax straight_through top_k_softmax uniform unnormalized weigh",
@@ -51,8 +52,9 @@ _ONE_ARGUMENT = {"reweight": "weight", "map": "out"}
 
 def traced(function: Callable[..., Any], by_place: tuple[str, ...], first: str) -> Any:
     """What a function returns for placeholders: by the names of its parameters, by place if there are as many as
-    FlexAttention passes; of a single one, which is free, the first."""
-    parameters = list(inspect.signature(function).parameters)
+    FlexAttention passes; of a single one, which is free, the first. Those with defaults keep them."""
+    every = inspect.signature(function).parameters.items()
+    parameters = [name for name, parameter in every if parameter.default is inspect.Parameter.empty]
     if len(parameters) == 1 and parameters[0] not in PARAMETERS:
         parameters = [first]
     elif len(parameters) == len(by_place):
