@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from typing import Any
 from ._errors import ArgumentError, Error, UnsupportedError
 
 _FLAGS = ("-std=c++20", "-O3", "-DNDEBUG", "-march=native", "-fPIC", "-shared", "-fvisibility=hidden", "-w", "-pipe")
+_WORK = ".compiling-"
 _CHECKSUM = hashlib.sha256().digest_size
 _lock = threading.Lock()
 
@@ -168,13 +170,14 @@ def _compile(
     source: str, name: str, exported: str, compiler: tuple[str, ...], headers: Path, path: Path, key: str
 ) -> None:
     try:
-        with tempfile.TemporaryDirectory(prefix=".compiling-", dir=path.parent) as work:
+        _remove_left_behind(path.parent)
+        with tempfile.TemporaryDirectory(prefix=_WORK, dir=path.parent) as work:
             unit, symbols, made = (Path(work) / file for file in ("kernel.cpp", "symbols.map", "kernel.so"))
             unit.write_text(source)
             symbols.write_text(f"{{ global: {exported}; local: *; }};\n")
             linked = (f"-Wl,--version-script={symbols}", "-o", str(made))
             command = [*compiler, *_FLAGS, f"-I{headers}", str(unit), *linked]
-            with _telling(f"compiling {name} with {Path(compiler[0]).name}, for {path}"):
+            with _telling(f"compiling {name} with {Path(compiler[0]).name}, once"):
                 done = _run(command, work)
             if done.returncode != 0:
                 raise _error_of(done.stderr, name, compiler, path)
@@ -186,13 +189,24 @@ def _compile(
         raise Error(f"{name} cannot be compiled in {path.parent}: {error}; FOVEA_CACHE names another folder") from error
 
 
+def _remove_left_behind(folder: Path) -> None:
+    """Removes what processes that were killed a day ago have not."""
+    for work in folder.glob(f"{_WORK}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - work.stat().st_mtime > 86400:
+                shutil.rmtree(work, ignore_errors=True)
+
+
 def _run(command: list[str], work: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LC_ALL": "C", "TMPDIR": work}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment) as p:
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(
+        command, **streams, text=True, errors="replace", env=environment, start_new_session=True
+    ) as p:
         try:
             _, said = p.communicate()
         except BaseException:
-            p.kill()
+            os.killpg(p.pid, signal.SIGKILL)  # a compiler is several processes
             raise
     return subprocess.CompletedProcess(command, p.returncode, "", said)
 
@@ -209,7 +223,7 @@ def _error_of(said: str, name: str, compiler: tuple[str, ...], path: Path) -> Ex
     first = re.search(r"error: ([^\n]*)", said)
     what = first[1] if first is not None else "without an error"
     if "No space left" in said:
-        what = "no space is left on the device"
+        what = f"no space is left in {path.parent}, FOVEA_CACHE names another folder"
     return Error(f"{name} cannot be compiled: {Path(compiler[0]).name} ends with: {what}; all it says is in {log}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._capture import is_array, param, rebound
-from ._errors import ArgumentError
+from ._errors import ArgumentError, ShapeError, counted
 from ._expression import FUNCTIONS, Expression, Formula, Names, Table, as_expression, select
 from ._graph import Graph
 
@@ -46,6 +46,8 @@ WORDS: dict[str, str] = {
     }.items()
     for name in names.split()
 }
+# What an expression of these says is one number for each pair, or for each query.
+_NUMBERS = "averaged compare normalized rescore reweight softcap temperature weigh where".split()
 _FIRST_OF_FUNCTION = {"where": _MASK_MOD}
 _ONE_ARGUMENT = {"reweight": "weight", "map": "out"}
 
@@ -194,6 +196,11 @@ def _reads(e: Expression, placeholder: Expression) -> bool:
 
 
 def _argument(name: str, x: Any) -> Any:
+    if is_array(x):
+        x = param(x)
+    if isinstance(x, Expression) and x.free > 0 and name in _NUMBERS:
+        left = counted(x.free, "axis")
+        raise ShapeError(f"{x!r} has {left} without an index: index it, such as table[head], or add it up by fovea.sum")
     if isinstance(x, (Expression, Specification, GraphArgument, str)):
         return x
     if isinstance(x, (tuple, list)):

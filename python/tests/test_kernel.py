@@ -441,6 +441,9 @@ def test_wrong_indices_are_refused() -> None:
     refused(lambda s, head, i: s + SLOPES[head, i] | fovea.softmax, twice, fovea.ShapeError)
     refused(lambda s, head: s + SLOPES[s] | fovea.softmax, "an index of SLOPES is score, it must be an integer")
     refused(lambda s, i: s + TABLE[:, i] | fovea.softmax, "TABLE is read in whole rows or at an index for each axis")
+    refused(lambda s: s + SLOPES | fovea.softmax, "has 1 axis without an index: index it, such as", fovea.ShapeError)
+    refused(lambda: fovea.dot | fovea.temperature(SLOPES) | fovea.softmax, "1 axis without", fovea.ShapeError)
+    refused(lambda q, k: fovea.sum(TABLE * q * k) | fovea.softmax, "a table in a sum has 2 axes", fovea.ShapeError)
     refused(lambda s: s + len(SLOPES) | fovea.softmax, "write SLOPES.shape[0]")
     assert fovea.kernel(lambda s, head: s + fovea.param(of_a_list[0])[head] | fovea.softmax).text.startswith(
         "scaled_dot | rescore(score + param(table)[head])"
@@ -540,7 +543,7 @@ def test_a_folder_that_others_may_write_is_not_used(fake: SimpleNamespace) -> No
         ),
         ("error: static assertion failed due to requirement 'x': fovea: a word\n", "mine: a word"),
         ("k:2:1: error: 'foo' was not declared\n", "cannot be compiled: fake-c++ ends with: 'foo' was not declared"),
-        ("cc1plus: fatal error: x: No space left on device\n", "no space is left on the device"),
+        ("cc1plus: fatal error: x: No space left on device\n", "no space is left in "),
     ],
 )
 def test_errors_of_the_compiler_become_a_sentence(fake: SimpleNamespace, says: str, sentence: str) -> None:
