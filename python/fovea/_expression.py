@@ -219,6 +219,8 @@ class Expression:
         if method != "__call__" or keywords or known is None:
             what = ufunc.__name__ if known is None or method == "__call__" else f"{ufunc.__name__}.{method}"
             raise ArgumentError(f"np.{what} is not in the language of kernels, which has {_listed(OF_NUMPY)}")
+        if ufunc.__name__ in _COMPARISONS:  # NumPy makes an array of the number in np.float32(3) < score
+            inputs = tuple(x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs)
         return known(*map(_operand, inputs))
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, keywords: Any) -> Any:
@@ -589,6 +591,8 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor,
 }
+
+_COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
 # The functions that NumPy and PyTorch name alike, and as the language does.
 _COMMON = {

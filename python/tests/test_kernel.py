@@ -279,6 +279,13 @@ def test_operators_are_those_of_the_language() -> None:
     )
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert repr(np.float32(0.5) < fovea.score) == "score > 0.5"
+    assert repr(np.int64(3) - fovea.q_idx) == "3 - q_idx"
+    assert repr(fovea.q_idx != np.uint8(3)) == "q_idx != 3"
+    assert repr(np.float64(2) * fovea.score) == "2.0 * score"
+
+
 def test_functions_of_torch_are_known_by_their_names() -> None:
     e = fovea.score
 
