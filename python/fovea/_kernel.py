@@ -119,6 +119,8 @@ class TracedKernel:
         return library, values
 
     def _library(self, source: Source, type_name: str, purpose: str) -> Library:
+        if purpose == "kernel" and (source.text, type_name, "gradient") in self._libraries:
+            purpose = "gradient"  # has the kernel too
         key = (source.text, type_name, purpose)
         if key not in self._libraries:
             if type_name not in ELEMENTS:

@@ -68,15 +68,16 @@ class Source:
         element, number = ELEMENTS[type_name]
         rows = _listed_arguments(self, number)
         listed = "".join(f"    {{{', '.join(row)}}},\n" for row in rows)
-        header, run = _PURPOSES[purpose]
+        header, run, gradient = _PURPOSES[purpose]
         types = ", ".join(f'"{type_name}"' for _ in range(4))
-        functions = "nullptr, run" if purpose == "gradient" else "run, nullptr"
+        functions = "run, differentiate" if purpose == "gradient" else "run, nullptr"
         return _UNIT.format(
             what=purpose,
             type=type_name,
             header=header,
             text=self.text,
             run=run.format(element=element),
+            gradient=gradient.format(element=element),
             arguments=f"constexpr fovea_argument arguments[] = {{\n{listed}}};\n" if rows else "",
             prefix=NAME,
             version=_abi.VERSION,
@@ -105,17 +106,13 @@ _EXPLAIN = """\
     }});
     if (status == FOVEA_OK) std::snprintf(call->message, call->message_size, "%s", text.c_str());
     return status;"""
-# What is compiled of a specification: the header that does it, and the body of a function for one call.
+_RUN = "    return fovea::bindings::run_{unit}<{{element}}>(call, operands, values, fovea_generated_kernel());"
+# What is compiled of a specification: the header that does it, and the bodies of functions for a call. Gradients contain
+# the kernel: beside them it costs the compiler nothing.
 _PURPOSES = {
-    "kernel": (
-        "unit",
-        "    return fovea::bindings::run_unit<{element}>(call, operands, values, fovea_generated_kernel());",
-    ),
-    "gradient": (
-        "gradient_unit",
-        "    return fovea::bindings::run_gradient_unit<{element}>(call, operands, values, fovea_generated_kernel());",
-    ),
-    "explain": ("unit", _EXPLAIN),
+    "kernel": ("unit", _RUN.format(unit="unit"), "    return FOVEA_UNSUPPORTED;"),
+    "gradient": ("gradient_unit", _RUN.format(unit="unit"), _RUN.format(unit="gradient_unit")),
+    "explain": ("unit", _EXPLAIN, "    return FOVEA_UNSUPPORTED;"),
 }
 _UNIT = """\
 // A {what} for elements of {type}, made by fovea.kernel.
@@ -136,6 +133,12 @@ auto fovea_generated_kernel() {{
 
 fovea_status run(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
 {run}
+}}
+
+[[maybe_unused]] fovea_status differentiate([[maybe_unused]] fovea_call const* call,
+                                            [[maybe_unused]] fovea_array const* operands,
+                                            [[maybe_unused]] fovea_value const* values) {{
+{gradient}
 }}
 
 {arguments}constexpr fovea_kernel kernels[] = {{{{{entry}}}}};
