@@ -7,7 +7,6 @@ An expression is text of C++ that is not written yet: tables get their names whe
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -215,24 +214,30 @@ class Expression:
     clamp = clip
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        from ._functions import COMPARISONS, OF_NUMPY
+
         known = OF_NUMPY.get(ufunc.__name__)
         if method != "__call__" or keywords or known is None:
             what = ufunc.__name__ if known is None or method == "__call__" else f"{ufunc.__name__}.{method}"
             raise ArgumentError(f"np.{what} is not in the language of kernels, which has {_listed(OF_NUMPY)}")
-        if ufunc.__name__ in _COMPARISONS:  # NumPy makes an array of the number in np.float32(3) < score
+        if ufunc.__name__ in COMPARISONS:  # NumPy makes an array of the number in np.float32(3) < score
             inputs = tuple(x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs)
         return known(*map(_operand, inputs))
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, keywords: Any) -> Any:
-        known = _OF_NUMPY_ARRAYS.get(function.__name__)
+        from ._functions import OF_NUMPY_ARRAYS
+
+        known = OF_NUMPY_ARRAYS.get(function.__name__)
         if known is None or keywords:
             raise ArgumentError(
-                f"np.{function.__name__} is not in the language of kernels, which has {_listed(_OF_NUMPY_ARRAYS)}"
+                f"np.{function.__name__} is not in the language of kernels, which has {_listed(OF_NUMPY_ARRAYS)}"
             )
         return known(*inputs)
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, inputs: Any = (), keywords: Any = None) -> Any:
+        from ._functions import OF_TORCH
+
         name = function.__name__
         known = OF_TORCH.get(name.strip("_"))
         if known is None:
@@ -489,12 +494,6 @@ def _logical(symbol: str, level: int, left: Any, right: Any) -> Any:
 
 
 _KEEPS_INTEGERS = ("abs", "square", "relu", "min", "max", "select", "floor_div")
-_FUNCTIONS = (
-    "exp exp2 log tanh erf sqrt rsqrt sigmoid silu gelu leaky_relu elu pow sin cos tan asin acos atan atan2 sinh cosh "
-    "asinh acosh atanh expm1 log2 log10 log1p cbrt erfc hypot real abs square relu min max floor_div"
-).split()
-
-
 def call(name: str, *operands: Any) -> Any:
     """A function of the language."""
     children = [_number(x) for x in operands]
@@ -503,16 +502,6 @@ def call(name: str, *operands: Any) -> Any:
         raise ArgumentError(f"{name} of numbers alone is not computed here: compute it in Python before the kernel")
     inside = ", ".join(f"{{{i}}}" for i in range(len(children)))
     return Formula("integer" if whole else "real", f"{name}({inside})", [(child, _OR) for child in children])
-
-
-def function_named(name: str) -> Callable[..., Any]:
-    """A function of the language, for expressions and for numbers."""
-
-    def function(*operands: Any) -> Any:
-        return call(name, *operands)
-
-    function.__name__ = function.__qualname__ = name
-    return function
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
@@ -537,102 +526,5 @@ def sum_of(e: Any, features: Any = None) -> Any:
     return total
 
 
-def squared_distance(a: Any, b: Any, features: Any = None) -> Any:
-    """The sum of the squared differences of features."""
-    return sum_of(call("square", as_expression(a) - b), features)
-
-
-def features(first: int, end: int) -> str:
-    """A range of features, from the first to the one before the end."""
-    return f"features({operator.index(first)}, {operator.index(end)})"
-
-
-def random(seed: int) -> Any:
-    """A number from 0 to 1 for each pair."""
-    return Formula("real", f"random({operator.index(seed)})")
-
-
 def _listed(functions: dict[str, Any]) -> str:
     return ", ".join(sorted(functions))
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: function_named(name) for name in _FUNCTIONS},
-    "select": select,
-    "sum": sum_of,
-    "squared_distance": squared_distance,
-    "features": features,
-    "random": random,
-}
-
-_OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "matmul": operator.matmul,
-    "negative": operator.neg,
-    "positive": operator.pos,
-    "divide": divide,
-    "true_divide": divide,
-    "floor_divide": floor_divide,
-    "remainder": operator.mod,
-    "power": power,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "logical_and": operator.and_,
-    "logical_or": operator.or_,
-    "logical_xor": operator.xor,
-    "logical_not": operator.inv,
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-}
-
-_COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
-
-# The functions that NumPy and PyTorch name alike, and as the language does.
-_COMMON = {
-    **{name: FUNCTIONS[name] for name in "exp exp2 log tanh sqrt square sin cos tan sinh cosh expm1".split()},
-    **{name: FUNCTIONS[name] for name in "log2 log10 log1p hypot".split()},
-    **{f"arc{name[1:]}": FUNCTIONS[name] for name in "asin acos atan asinh acosh atanh".split()},
-    **{"arctan2": FUNCTIONS["atan2"], "maximum": FUNCTIONS["max"], "minimum": FUNCTIONS["min"]},
-    **{"fmax": FUNCTIONS["max"], "fmin": FUNCTIONS["min"], "absolute": FUNCTIONS["abs"]},
-}
-
-OF_NUMPY: dict[str, Callable[..., Any]] = {
-    **_OPERATORS,
-    **_COMMON,
-    **{"cbrt": FUNCTIONS["cbrt"], "fabs": FUNCTIONS["abs"], "invert": operator.inv, "float_power": power},
-}
-
-
-def _clip(x: Any, least: Any = None, most: Any = None, **keywords: Any) -> Any:
-    return as_expression(x).clip(keywords.get("min", least), keywords.get("max", most))
-
-
-def _reversed(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda a, b: function(b, a)
-
-
-_OF_NUMPY_ARRAYS: dict[str, Callable[..., Any]] = {"where": select, "sum": sum_of, "clip": _clip}
-
-# Functions of torch, methods of tensors, and operators of these by their names without underscores.
-_OPERATORS_OF_TORCH: dict[str, Callable[..., Any]] = {
-    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": divide, "truediv": divide},
-    **{"floordiv": floor_divide, "mod": operator.mod, "pow": power, "neg": operator.neg, "pos": operator.pos},
-    **{"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq},
-    **{"ne": operator.ne, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "invert": operator.inv},
-}
-OF_TORCH: dict[str, Callable[..., Any]] = {
-    **_OPERATORS,
-    **_COMMON,
-    **_OPERATORS_OF_TORCH,
-    **{f"r{name}": _reversed(_OPERATORS_OF_TORCH[name]) for name in "sub truediv floordiv mod pow add mul".split()},
-    **{name: FUNCTIONS[name] for name in "asin acos atan atan2 asinh acosh atanh erf erfc rsqrt abs".split()},
-    **{name: FUNCTIONS[name] for name in "sigmoid relu silu gelu leaky_relu elu sum".split()},
-    **{"where": select, "clip": _clip, "clamp": _clip, "bitwise_not": operator.inv},
-}

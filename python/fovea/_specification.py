@@ -9,7 +9,8 @@ from typing import Any
 
 from ._capture import is_array, param, rebound
 from ._errors import ArgumentError, ShapeError, counted
-from ._expression import FUNCTIONS, Expression, Formula, Names, Table, as_expression, select
+from ._expression import Expression, Formula, Names, Table, as_expression, select
+from ._functions import FUNCTIONS
 from ._graph import Graph
 
 PLACEHOLDERS: dict[str, Expression] = {
