@@ -260,12 +260,13 @@ UNNAMED = "table"  # an array that no variable names
 class Table(Expression):
     """An array whose elements a kernel reads."""
 
-    __slots__ = ("array", "dtype", "hint", "read", "shape")
+    __slots__ = ("array", "dtype", "hint", "parameter", "read", "shape")
 
     def __init__(self, array: Any, hint: str = UNNAMED, read: Callable[[], Any] | None = None) -> None:
         self.array = array
         self.hint = hint
-        self.read = read if read is not None else lambda: array  # what a call passes
+        self.read = read if read is not None else lambda: array  # what a call passes, unless it is
+        self.parameter: str | None = None  # by its caller
         self.dtype = dtype_of(array)
         super().__init__(kind_of(self.dtype, hint), "")
         self.free = len(array.shape)
@@ -331,12 +332,13 @@ class _Extent(Expression):
 class Number(Expression):
     """A number that a call passes."""
 
-    __slots__ = ("c_type", "hint", "read")
+    __slots__ = ("c_type", "hint", "parameter", "read")
 
     def __init__(self, value: Any, hint: str, read: Callable[[], Any]) -> None:
         kind = "condition" if isinstance(value, bool) else "integer" if isinstance(value, int) else "real"
         super().__init__(kind, "", constant=True)
         self.hint, self.read = hint, read
+        self.parameter: str | None = None
         self.c_type = {"condition": "bool", "integer": "index_t", "real": "double"}[kind]
 
     def text(self, names: Names) -> str:

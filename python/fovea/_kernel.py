@@ -68,7 +68,7 @@ class TracedKernel:
     def __call__(
         self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
     ) -> Any:
-        library, values = self._ready(q, dtype, arguments)
+        library, _, values = self._ready(q, dtype, arguments)
         if out is None and dtype is None:
             result = self._repeats(library, KERNEL, (q, k, v), values, threads)
             if result is not None:
@@ -88,10 +88,10 @@ class TracedKernel:
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
-        library, values = self._ready(q, dtype, arguments, "gradient")
+        library, source, values = self._ready(q, dtype, arguments, "gradient")
         d = library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, **values)
         for name, gradient in d.tables.items():  # computed in the type of the call
-            of = self.trace(**arguments).arguments[name]
+            of = source.arguments[name]
             d.tables[name] = gradient.reshape(() if of.rank == 0 else gradient.shape).astype(of.dtype, copy=False)
         return d
 
@@ -103,7 +103,7 @@ class TracedKernel:
 
     def explain(self, q: Any, k: Any, v: Any, /, dtype: str | None = None, **arguments: Any) -> str:
         """What runs for some operands: as `explain` of C++ says it; compiled by itself when it is first asked for."""
-        library, values = self._ready(q, dtype, arguments, "explain")
+        library, _, values = self._ready(q, dtype, arguments, "explain")
         return library.explain(q, k, v, KERNEL, dtype, **values)
 
     def _ready(self, q: Any, dtype: str | None, arguments: dict[str, Any], purpose: str = "kernel") -> Any:
@@ -112,11 +112,11 @@ class TracedKernel:
         given = self._given(arguments) if self._parameters else arguments
         values = {}
         for name, argument in source.arguments.items():
-            value = given[argument.hint] if argument.hint in self._parameters else argument.read()
+            value = argument.read() if argument.parameter is None else given[argument.parameter]
             if isinstance(argument, Table):
                 value = _as_traced(value, argument, name, self.__name__)
             values[name] = value
-        return library, values
+        return library, source, values
 
     def _library(self, source: Source, type_name: str, purpose: str) -> Library:
         if purpose == "kernel" and (source.text, type_name, "gradient") in self._libraries:
@@ -148,7 +148,10 @@ class TracedKernel:
                 return _source_of_text(self._what, self._arguments, captured)
             if isinstance(self._what, Specification):
                 return source_of(self._what, captured)
-            result = _call(self._what, {name: _stand_in(name, x) for name, x in given.items()})
+            stand_ins = {name: _stand_in(name, x) for name, x in given.items()}
+            for name, argument in stand_ins.items():
+                argument.parameter = name
+            result = _call(self._what, stand_ins)
             if not isinstance(result, Specification):
                 has = f"{result!r}" if isinstance(result, Expression) else f"of type {type(result).__name__}"
                 raise ArgumentError(

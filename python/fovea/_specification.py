@@ -150,6 +150,7 @@ class GraphArgument:
     def __init__(self, graph: Any, hint: str = "edges", read: Callable[[], Any] | None = None) -> None:
         self.array, self.hint = graph, hint
         self.read = read if read is not None else lambda: graph
+        self.parameter: str | None = None
 
 
 def word(name: str, *arguments: Any) -> Stage:

@@ -327,6 +327,24 @@ def test_numbers_stand_in_the_text_as_they_are_now() -> None:
     assert "< 5" in mine.text
 
 
+def test_parameters_are_passed_by_the_caller() -> None:
+    def with_cap(score):
+        return score + cap[0] * 0
+
+    cap = np.zeros(1, np.float32)
+
+    @fovea.kernel
+    def mine(q, k, cap=2.0):
+        return (VECTOR @ np.tanh(q + k)) / cap + with_cap(VECTOR @ q) * 0 | fovea.softmax
+
+    assert mine.text.count("param(cap_)[0]") == 1 and "/ cap " in mine.text
+    assert [a.parameter for a in mine.trace().arguments.values()] == [None, "cap", None]
+    with pytest.raises(fovea.ArgumentError, match="the call of mine does not take cup: it takes cap"):
+        mine(Q, K, V, cup=1)
+    with pytest.raises(fovea.ArgumentError, match="cap is of type str, it must be a table, a number or a graph"):
+        mine(Q, K, V, cap="x")
+
+
 def test_what_lies_in_an_object_is_read_at_each_call() -> None:
     held = SimpleNamespace(window=4, slopes=SLOPES)
 
