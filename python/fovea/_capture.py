@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from ._errors import ArgumentError
-from ._expression import Expression, Table
+from ._expression import Expression
 from ._graph import Graph
+from ._table import Table
 
 _PACKAGES = ("fovea", "numpy", "torch")  # whose functions read no arrays of a user's
 _NUMBERS = (bool, int, float, str, np.generic, type(None))

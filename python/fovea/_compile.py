@@ -50,6 +50,12 @@ def library_of(source: str, name: str, exported: str) -> Path:
     return path
 
 
+def is_compiled(source: str) -> bool:
+    """Whether a unit lies in the cache."""
+    key = key_of(source, find_compiler(), find_headers())
+    return is_sound(cache_folder() / f"{key}.so", key)
+
+
 @functools.lru_cache(maxsize=1024)
 def key_of(source: str, compiler: tuple[str, ...], headers: Path) -> str:
     """What a library depends on, as the name of a file."""
@@ -176,7 +182,7 @@ def _compile(
             unit.write_text(source)
             symbols.write_text(f"{{ global: {exported}; local: *; }};\n")
             linked = (f"-Wl,--version-script={symbols}", "-o", str(made))
-            command = [*compiler, *_FLAGS, f"-I{headers}", str(unit), *linked]
+            command = [compiler[0], *_FLAGS, *compiler[1:], f"-I{headers}", str(unit), *linked]
             with _telling(f"compiling {name} with {Path(compiler[0]).name}, once"):
                 done = _run(command, work)
             if done.returncode != 0:

@@ -7,15 +7,18 @@ An expression is text of C++ that is not written yet: tables get their names whe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._errors import ArgumentError, ShapeError, counted
 
+if TYPE_CHECKING:
+    from ._table import Names
+
 # How tightly C++ binds, from 0: what binds less stands in parentheses.
-_ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUALITY, _AND, _OR = range(8)
+_ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUALITY, _AND, LOOSEST = range(8)
 
 _NO_TRUTH = (
     "a condition on placeholders is neither true nor false while a kernel is traced: write "
@@ -179,10 +182,10 @@ class Expression:
     def __or__(self, other: Any) -> Any:
         if hasattr(other, "__fovea_stages__"):
             return NotImplemented
-        return _logical("||", _OR, self, other)
+        return _logical("||", LOOSEST, self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return _logical("||", _OR, other, self)
+        return _logical("||", LOOSEST, other, self)
 
     def __xor__(self, other: Any) -> Any:
         return _comparison("!=", _condition(self), _condition(other))
@@ -245,6 +248,8 @@ class Expression:
         return known(*map(_operand, inputs), **(keywords or {}))
 
     def __repr__(self) -> str:
+        from ._table import Names
+
         return self.text(Names())
 
 
@@ -252,139 +257,6 @@ class Formula(Expression):
     """What operators and functions make. No other expression is one: Python would turn `a < b` round for it."""
 
     __slots__ = ()
-
-
-UNNAMED = "table"  # an array that no variable names
-
-
-class Table(Expression):
-    """An array whose elements a kernel reads."""
-
-    __slots__ = ("array", "dtype", "hint", "parameter", "read", "shape")
-
-    def __init__(self, array: Any, hint: str = UNNAMED, read: Callable[[], Any] | None = None) -> None:
-        self.array = array
-        self.hint = hint
-        self.read = read if read is not None else lambda: array  # what a call passes, unless it is
-        self.parameter: str | None = None  # by its caller
-        self.dtype = dtype_of(array)
-        super().__init__(kind_of(self.dtype, hint), "")
-        self.free = len(array.shape)
-        self.shape = tuple(_Extent(self, axis) for axis in range(self.free))
-
-    @property
-    def rank(self) -> int:
-        """How many axes it has."""
-        return len(self.shape)
-
-    def text(self, names: Names) -> str:
-        return f"param({names.of(self)})" + ("[0]" if self.rank == 0 else "")
-
-    def __getitem__(self, index: Any) -> Any:
-        return Element(self, index if isinstance(index, tuple) else (index,))
-
-    def __len__(self) -> int:
-        raise ArgumentError(f"len({self.hint}) is not known while a kernel is traced: write {self.hint}.shape[0]")
-
-
-class Element(Expression):
-    """An element of a table, or a row of them."""
-
-    __slots__ = ("indices", "table")
-
-    def __init__(self, table: Table, index: tuple[Any, ...]) -> None:
-        while index and isinstance(index[-1], slice) and index[-1] == slice(None):
-            index = index[:-1]
-        if len(index) > table.rank:
-            raise ShapeError(
-                f"{table.hint} has {counted(table.rank, 'axis')} and is read at {counted(len(index), 'expression')}: "
-                "it takes one for each axis"
-            )
-        self.table = table
-        self.indices = tuple(_index(table, axis, each) for axis, each in enumerate(index))
-        super().__init__(table.kind, "", [(each, _OR) for each in self.indices])
-        self.free = table.rank - len(self.indices)
-
-    def text(self, names: Names) -> str:
-        inside = [each.text(names) for each in self.indices]
-        table = f"param({names.of(self.table)})"
-        if not inside:
-            return table
-        return f"{table}[{inside[0]}]" if len(inside) == 1 else f"{table}({', '.join(inside)})"
-
-    def __getitem__(self, index: Any) -> Any:
-        return Element(self.table, (*self.indices, *(index if isinstance(index, tuple) else (index,))))
-
-
-class _Extent(Expression):
-    """How long an axis of a table is in a call."""
-
-    __slots__ = ("axis", "table")
-
-    def __init__(self, table: Table, axis: int) -> None:
-        super().__init__("integer", "", constant=True)
-        self.table, self.axis = table, axis
-
-    def text(self, names: Names) -> str:
-        return f"{names.of(self.table)}.extents[{self.axis}]"
-
-
-class Number(Expression):
-    """A number that a call passes."""
-
-    __slots__ = ("c_type", "hint", "parameter", "read")
-
-    def __init__(self, value: Any, hint: str, read: Callable[[], Any]) -> None:
-        kind = "condition" if isinstance(value, bool) else "integer" if isinstance(value, int) else "real"
-        super().__init__(kind, "", constant=True)
-        self.hint, self.read = hint, read
-        self.parameter: str | None = None
-        self.c_type = {"condition": "bool", "integer": "index_t", "real": "double"}[kind]
-
-    def text(self, names: Names) -> str:
-        return names.of(self)
-
-
-class Names:
-    """The names of what a kernel takes, in the order in which it is read first."""
-
-    def __init__(self, taken: frozenset[str] = frozenset()) -> None:
-        self._taken = set(taken)
-        self._names: dict[int, str] = {}
-        self.arguments: list[Any] = []
-
-    def of(self, argument: Any) -> str:
-        """The name of an argument: that of its variable, where no word of C++ has it."""
-        unnamed = isinstance(argument, Table) and argument.hint == UNNAMED
-        key = id(argument.array if unnamed else argument)
-        if key not in self._names:
-            hint = argument.hint.lstrip("_") if argument.hint.isascii() else ""
-            hint = hint if hint.isidentifier() else UNNAMED
-            name, more = hint, 2
-            while name in self._taken:
-                name = f"{hint}_{more}" if name != hint or more > 2 else f"{hint}_"
-                more += name != f"{hint}_"
-            self._taken.add(name)
-            self._names[key] = name
-            self.arguments.append(argument)
-        return self._names[key]
-
-
-def dtype_of(array: Any) -> np.dtype[Any]:
-    """The elements of an array of NumPy, PyTorch or DLPack, as NumPy names them."""
-    dtype = getattr(array, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        return dtype
-    name = str(dtype).removeprefix("torch.")
-    return np.dtype({"bfloat16": "float32", "half": "float16", "float": "float32"}.get(name, name))
-
-
-def kind_of(dtype: np.dtype[Any], name: str) -> str:
-    """The kind of the elements of a table."""
-    kinds = {"f": "real", "i": "integer", "u": "integer", "b": "condition"}
-    if dtype.kind not in kinds:
-        raise ArgumentError(f"{name} has elements of {dtype}: a table has reals, integers or conditions")
-    return kinds[dtype.kind]
 
 
 def as_expression(x: Any) -> Expression:
@@ -399,6 +271,8 @@ def as_expression(x: Any) -> Expression:
     if isinstance(x, (float, np.floating)):
         return Formula("real", _text_of_real(float(x)), (), _UNARY if math.copysign(1, x) < 0 else _ATOM, True)
     if hasattr(x, "shape") and hasattr(x, "dtype"):
+        from ._table import Table
+
         return Table(x)
     raise ArgumentError(f"an operand is of type {type(x).__name__}, it must be a number, a table or an expression")
 
@@ -430,17 +304,6 @@ def _condition(x: Any) -> Expression:
     return e
 
 
-def _index(table: Table, axis: int, index: Any) -> Expression:
-    if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-        return as_expression(index) if index >= 0 else table.shape[axis] - abs(int(index))
-    if isinstance(index, slice) or index is None or index is Ellipsis:
-        raise ArgumentError(f"{table.hint} is read in whole rows or at an index for each axis: {table.hint}[head, :]")
-    e = as_expression(index)
-    if e.kind != "integer" or e.free:
-        raise ArgumentError(f"an index of {table.hint} is {e!r}, it must be an integer: // divides and rounds down")
-    return e
-
-
 def _joined(kind: str, symbol: str, level: int, a: Expression, b: Expression) -> Expression:
     left = _SUM if level in (_ORDER, _EQUALITY) else level
     right = _SUM if level in (_ORDER, _EQUALITY) else level - 1
@@ -464,7 +327,7 @@ def divide(left: Any, right: Any) -> Any:
 def _as_real(e: Expression) -> Expression:
     if not e.constant:
         return call("real", e)
-    return Formula("real", "{0}.0" if e.template.isdigit() else "double({0})", [(e, _OR)], constant=True)
+    return Formula("real", "{0}.0" if e.template.isdigit() else "double({0})", [(e, LOOSEST)], constant=True)
 
 
 def floor_divide(left: Any, right: Any) -> Any:
@@ -496,6 +359,8 @@ def _logical(symbol: str, level: int, left: Any, right: Any) -> Any:
 
 
 _KEEPS_INTEGERS = ("abs", "square", "relu", "min", "max", "select", "floor_div")
+
+
 def call(name: str, *operands: Any) -> Any:
     """A function of the language."""
     children = [_number(x) for x in operands]
@@ -503,7 +368,7 @@ def call(name: str, *operands: Any) -> Any:
     if all(child.constant for child in children):
         raise ArgumentError(f"{name} of numbers alone is not computed here: compute it in Python before the kernel")
     inside = ", ".join(f"{{{i}}}" for i in range(len(children)))
-    return Formula("integer" if whole else "real", f"{name}({inside})", [(child, _OR) for child in children])
+    return Formula("integer" if whole else "real", f"{name}({inside})", [(child, LOOSEST) for child in children])
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
@@ -512,7 +377,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     if (x.kind == "condition") != (y.kind == "condition"):
         raise ArgumentError("the branches of select are both numbers or both conditions")
     kind = x.kind if x.kind == y.kind else "real"
-    return Formula(kind, "select({0}, {1}, {2})", [(test, _OR), (x, _OR), (y, _OR)])
+    return Formula(kind, "select({0}, {1}, {2})", [(test, LOOSEST), (x, LOOSEST), (y, LOOSEST)])
 
 
 def sum_of(e: Any, features: Any = None) -> Any:
@@ -523,7 +388,7 @@ def sum_of(e: Any, features: Any = None) -> Any:
     if features is not None and body.features is not None:
         raise ArgumentError("a sum has its range once: as q[0:64], or as fovea.features(0, 64)")
     where = body.features if features is None else str(features)
-    total = Formula("real", f"sum({{0}}{'' if where is None else ', ' + where})", [(body, _OR)])
+    total = Formula("real", f"sum({{0}}{'' if where is None else ', ' + where})", [(body, LOOSEST)])
     total.free, total.features = 0, None
     return total
 

@@ -14,13 +14,14 @@ from . import _compile
 from ._arrays import elements_of
 from ._capture import Captured, capturing, is_array, rebound
 from ._errors import ArgumentError, ShapeError, counted
-from ._expression import Expression, Number, Table
+from ._expression import Expression
 from ._graph import Graph
 from ._info import Gradients
 from ._library import Library
 from ._repeat import Repeats
 from ._source import ELEMENTS, KERNEL, NAME, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
+from ._table import Number, Table
 
 _background = ThreadPoolExecutor(1, "fovea-compile")
 _CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16"}
@@ -125,6 +126,8 @@ class TracedKernel:
         if key not in self._libraries:
             if type_name not in ELEMENTS:
                 raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
+            if purpose == "kernel" and _compile.is_compiled(source.unit(type_name, "gradient")):
+                return self._library(source, type_name, "gradient")
             what = f"{self.__name__} for {type_name}" + ("" if purpose == "kernel" else f" ({purpose})")
             unit = source.unit(type_name, purpose)
             self._libraries[key] = Library(_compile.library_of(unit, what, f"{NAME}_*"), NAME)

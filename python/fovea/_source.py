@@ -9,8 +9,9 @@ from typing import Any
 from . import _abi
 from ._capture import Captured
 from ._errors import ShapeError, counted
-from ._expression import Expression, Names, Number, Table, Element
+from ._expression import Expression
 from ._specification import WORDS, GraphArgument, Specification, Stage, vocabulary
+from ._table import Element, Names, Number, Table
 
 NAME = "fovea_jit"  # what the functions of a library that is compiled here begin with
 KERNEL = "kernel"  # the only one that it has

@@ -9,9 +9,10 @@ from typing import Any
 
 from ._capture import is_array, param, rebound
 from ._errors import ArgumentError, ShapeError, counted
-from ._expression import Expression, Formula, Names, Table, as_expression, select
+from ._expression import Expression, Formula, as_expression, select
 from ._functions import FUNCTIONS
 from ._graph import Graph
+from ._table import Names, Table
 
 PLACEHOLDERS: dict[str, Expression] = {
     **{name: Formula("real", name) for name in ("q", "k", "score", "weight", "out")},
