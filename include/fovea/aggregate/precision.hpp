@@ -7,6 +7,7 @@ namespace fovea::FOVEA_SET {
 
 inline constexpr bf16_parts_t<2> bf16x2{};
 inline constexpr bf16_parts_t<3> bf16x3{};
+inline constexpr q8_blocks_t q8{};
 
 /// precision: products of float by a matrix unit of bfloat16, where there is one, of parts that add up to each number.
 ///
@@ -20,8 +21,9 @@ inline constexpr bf16_parts_t<3> bf16x3{};
 /// Source: Henry, Tang and Heinecke 2019 (Leveraging the bfloat16 artificial intelligence datatype).
 template <int Parts>
 constexpr auto precision(bf16_parts_t<Parts> parts) {
-    return precision_t<Parts>{parts};
+    return precision_t<bf16_parts_t<Parts>>{parts};
 }
+constexpr auto precision(q8_blocks_t format) { return precision_t<q8_blocks_t>{format}; }
 template <class... Others>
 constexpr ill_formed precision(Others const&...) {
     static_assert(never<Others...>, "fovea: precision takes bf16x2 or bf16x3: so many bfloat16 stand for each number");

@@ -156,7 +156,7 @@ std::string explain_precision(plan::call_plan const& how, bool may_use_unit) {
         } else {
             if (!how.matrix_unit) return in_float("for few queries a key is in each lane");
             using parts = typename call::query_lanes::parts;
-            return "precision   " + name_of_parts<asked_parts_of<A>>() + " by the matrix unit: "
+            return "precision   " + sum_of_values<A>::precision_format::name() + " by the matrix unit: "
                  + number(kernel::products_of_parts<parts::key, parts::query, parts::of_scores>, "product")
                  + " of parts for scores, "
                  + number(kernel::products_of_parts<parts::value, parts::weight, parts::of_values>) + " for values\n";

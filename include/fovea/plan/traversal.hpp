@@ -41,6 +41,8 @@ struct score_types {
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
     /// True where tiles with a key in each lane take many rows: then keys are packed for them.
     static constexpr bool packs_keys = true;
+    /// True where queries are rounded for keys that are blocks of integers (spec/in_parts.hpp).
+    static constexpr bool rounds_queries = false;
     /// True where products can have queries in lanes: there is one, with keys, and features are of the type of the
     /// arithmetic or converted to it.
     static constexpr bool product_takes_query_lanes =
@@ -157,6 +159,7 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && !multiplies_as_stored<T, Arch, query_element, key_element>;
     /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
     static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
+    static constexpr bool rounds_queries = fovea::rounds_queries<std::remove_const_t<decltype(Spec::aggregate)>>;
     /// The elements that rows are read as: numbers of type T where they are loaded.
     template <class Rows>
     using read_element = std::conditional_t<loaded_rows<std::remove_const_t<Rows>>, T, element_of_rows<Rows>>;

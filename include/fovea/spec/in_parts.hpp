@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Weighted sums whose products are computed of parts: what a specification asks for, and where that says nothing.
+// Weighted sums whose products are computed of parts, or scores of integers: what a specification asks for, and where
+// that says nothing.
 #pragma once
 
 #include <fovea/core/diagnose.hpp>
@@ -13,65 +14,80 @@ namespace fovea::FOVEA_SET {
 
 /// Each number is a sum of so many bfloat16.
 template <int Parts>
-struct bf16_parts_t {};
-
-/// A specification that asks for it (aggregate/precision.hpp).
-template <int Parts>
-struct precision_t {
-    using precision_tag = void;
-    [[no_unique_address]] bf16_parts_t<Parts> parts;
+struct bf16_parts_t {
+    static constexpr int parts = Parts;
+    static constexpr bool rounds_queries = false;
+    /// As it is written.
+    static std::string name() { return "bf16x" + std::to_string(Parts); }
+};
+/// Queries are rounded to blocks of integers where keys are stored so.
+struct q8_blocks_t {
+    static constexpr int parts = 0;
+    static constexpr bool rounds_queries = true;
+    static std::string name() { return "q8"; }
 };
 
-/// As it is written: "bf16x3".
-template <int Parts>
-std::string name_of_parts() {
-    return "bf16x" + std::to_string(Parts);
-}
+/// A specification that asks for one of them (aggregate/precision.hpp).
+template <class Format>
+struct precision_t {
+    using precision_tag = void;
+    [[no_unique_address]] Format format;
+};
 
-/// An aggregator whose products may be computed of parts.
-template <linear_aggregator Aggregate, int Parts>
+/// An aggregator whose products, or those of the scores, may be computed so.
+template <linear_aggregator Aggregate, class Format>
 struct in_parts : Aggregate {
-    static constexpr int parts_asked_for = Parts;
+    using precision_format = Format;
     constexpr in_parts() = default;
     constexpr explicit in_parts(Aggregate const& a) : Aggregate(a) {}
     std::string text() const {
-        return describe(static_cast<Aggregate const&>(*this)) + " | precision(" + name_of_parts<Parts>() + ")";
+        return describe(static_cast<Aggregate const&>(*this)) + " | precision(" + Format::name() + ")";
     }
 };
+
+/// Whether an aggregator says how products are computed.
+template <class Aggregate>
+concept asks_for_precision = requires { typename Aggregate::precision_format; };
 
 /// The parts that an aggregator asks for, or a specification; 0 where it does not.
 template <class Aggregate>
 inline constexpr int asked_parts = 0;
-template <class Aggregate>
-    requires requires { Aggregate::parts_asked_for; }
-inline constexpr int asked_parts<Aggregate> = Aggregate::parts_asked_for;
+template <asks_for_precision Aggregate>
+inline constexpr int asked_parts<Aggregate> = Aggregate::precision_format::parts;
 template <attention_spec A>
-inline constexpr int asked_parts_of =
-    asked_parts<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
+using sum_of_values = std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>;
+template <attention_spec A>
+inline constexpr int asked_parts_of = asked_parts<sum_of_values<A>>;
+
+/// Whether an aggregator asks for rounded queries.
+template <class Aggregate>
+inline constexpr bool rounds_queries = false;
+template <asks_for_precision Aggregate>
+inline constexpr bool rounds_queries<Aggregate> = Aggregate::precision_format::rounds_queries;
 
 namespace detail {
 /// The sentences for a specification that has no sums of products.
 template <class Aggregate>
 constexpr bool may_ask_for_parts() {
     constexpr bool none = is_empty_slot<Aggregate>, state = recurrent_aggregator<Aggregate>,
-                   asks = asked_parts<Aggregate> > 0, sums = none || state || linear_aggregator<Aggregate>;
+                   asks = asks_for_precision<Aggregate>, sums = none || state || linear_aggregator<Aggregate>;
     static_assert(!none, "fovea: precision says how weighted sums are computed: write it after weighted_sum");
     static_assert(!state, "fovea: a running state is computed in the type of the arithmetic: leave out precision(...)");
     static_assert(sums, "fovea: this aggregator is no sum of products: leave out precision(...)");
     static_assert(!asks, "fovea: this specification already has a precision: another cannot be added after it");
     return !none && !state && !asks && sums;
 }
-template <int Parts, class Aggregate>
+template <class Format, class Aggregate>
 constexpr auto with_parts(Aggregate const& a) {
     if constexpr (is_finished<Aggregate>) {
-        auto const first = with_parts<Parts>(a.first);
+        auto const first = with_parts<Format>(a.first);
         return finished<std::remove_const_t<decltype(first)>, std::remove_cvref_t<decltype(a.second)>>{first, a.second};
-    } else return in_parts<Aggregate, Parts>(a);
+    } else return in_parts<Aggregate, Format>(a);
 }
 }  // namespace detail
 
-template <attention_spec A, int Parts>
-constexpr auto operator|(A const& a, precision_t<Parts>) {
+template <attention_spec A, class Format>
+constexpr auto operator|(A const& a, precision_t<Format>) {
     using P = std::remove_cvref_t<decltype(a.project)>;
     using S = std::remove_cvref_t<decltype(a.score)>;
     using M = std::remove_cvref_t<decltype(a.mask)>;
@@ -79,17 +95,17 @@ constexpr auto operator|(A const& a, precision_t<Parts>) {
     if constexpr (!detail::may_ask_for_parts<std::remove_cvref_t<decltype(core_of(a.aggregate))>>()) {
         return ill_formed{};
     } else {
-        auto const aggregate = detail::with_parts<Parts>(a.aggregate);
+        auto const aggregate = detail::with_parts<Format>(a.aggregate);
         return attention<P, S, M, N, std::remove_const_t<decltype(aggregate)>>{a.project, a.score, a.mask, a.normalize,
                                                                                aggregate};
     }
 }
-template <attention_stage Stage, int Parts>
-constexpr auto operator|(Stage const& stage, precision_t<Parts> const& parts) {
-    return (empty_attention{} | stage) | parts;
+template <attention_stage Stage, class Format>
+constexpr auto operator|(Stage const& stage, precision_t<Format> const& precision) {
+    return (empty_attention{} | stage) | precision;
 }
-template <int Parts, pipeable Right>
-constexpr ill_formed operator|(precision_t<Parts>, Right const&) {
+template <class Format, pipeable Right>
+constexpr ill_formed operator|(precision_t<Format>, Right const&) {
     static_assert(never<Right>, "fovea: precision says how weighted sums are computed: write it after weighted_sum");
     return {};
 }
@@ -98,7 +114,7 @@ namespace detail {
 /// The sentences for a call of this arithmetic in which the precision of products is asked for.
 template <class A, class Real>
 constexpr bool has_sound_precision() {
-    if constexpr (asked_parts_of<A> > 0) {
+    if constexpr (asks_for_precision<sum_of_values<A>>) {
         constexpr bool in_float = std::is_same_v<Real, float>, dense = !enumerating_mask<decltype(A::mask)>;
         static_assert(
             in_float,

@@ -77,6 +77,15 @@ struct result_rows {
 template <class Rows, class T>
 using read_as = std::conditional_t<loaded_rows<Rows>, T, element_of_rows<Rows>>;
 
+/// The blocks that rows are stored in, if they are.
+template <class Rows>
+struct blocks_of_rows : std::type_identity<void> {};
+template <class Rows>
+    requires requires { typename Rows::block_type; }
+struct blocks_of_rows<Rows> : std::type_identity<typename Rows::block_type> {};
+template <class Rows>
+using block_of = typename blocks_of_rows<Rows>::type;
+
 /// The distance between loaded rows.
 template <class T>
 constexpr index_t loaded_stride(index_t features) {

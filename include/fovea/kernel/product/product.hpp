@@ -7,6 +7,7 @@
 #include <fovea/kernel/product/amx_product.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
+#include <fovea/kernel/product/integer_product.hpp>
 #include <fovea/plan/blocking.hpp>
 #include <fovea/simd/arch/processor.hpp>
 
@@ -48,6 +49,30 @@ struct number_product {
     }
     /// Weights as the product takes them, in place.
     static void round_weights(T*, index_t) {}
+};
+
+/// The same with queries in place that are rounded to blocks of integers, for keys in such blocks.
+template <class T, class Arch, block_of_words Block>
+struct integer_product : number_product<T, Arch> {
+    template <class Rows>
+    using keys_in_place = blocks_in_place<Arch, Rows>;
+
+    /// Of a row of whole blocks.
+    template <class Body, class Element, class Base, class F>
+    static void for_packs(Body const& body, Element const* row, Base const& base, T scale, index_t features,
+                          F const& store) {
+        constexpr index_t lanes = pack<T, Arch>::lanes, packs = rounded_query::packs<Arch>;
+        alignas(64) T numbers[rounded_query::size];
+        auto const add = [&](index_t n, auto const& value) {
+            index_t const feature = n * lanes, at = feature % rounded_query::size;
+            value.store(numbers + at);
+            if (at + lanes < rounded_query::size) return;
+            rounded_query const block(numbers, block_words<Block>::zero);
+            for (index_t p = 0; p < packs; ++p)
+                store(feature / rounded_query::size * packs + p, block.template load<Arch>(p));
+        };
+        number_product<T, Arch>::for_packs(body, row, base, scale, features, add);
+    }
 };
 
 /// product: how operands are multiplied, one type for an architecture and the elements of both operands. It says how
@@ -127,6 +152,17 @@ decltype(auto) on_usable(F const& f) {
     }
     return f(std::type_identity<Arch>{});
 }
+
+namespace detail {
+template <class T, class Arch, class Block>
+struct of_blocks : std::type_identity<number_product<T, Arch>> {};
+template <class Arch, block_of_words Block>
+struct of_blocks<float, Arch, Block> : std::type_identity<integer_product<float, Arch, Block>> {};
+}  // namespace detail
+
+/// S = Q K^T of these elements and keys that are read in blocks, for which queries are rounded where that is possible.
+template <class T, class Arch, class Block>
+using block_product = typename detail::of_blocks<T, Arch, Block>::type;
 
 /// S = Q K^T of these elements, where the factors of the product are `OfQuery` and `OfKey`.
 template <class T, class Arch, class Query, class Key, class OfQuery = q_t, class OfKey = k_t>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/simd/bf16_pairs.hpp>
+#include <fovea/simd/integer_products.hpp>
 #include <fovea/simd/storage.hpp>
 
 #include <bit>
@@ -256,6 +257,43 @@ private:
             pairs[i + 1] = _mm512_unpackhi_pd(rows[i].value.data, rows[i + 1].value.data);
         }
         transpose_quarters(pairs, rows);
+    }
+};
+
+template <std::derived_from<arch::avx512> Arch>
+struct integer_products<Arch> {
+    using vector = pack<float, Arch>;
+
+    template <class Row>
+    FOVEA_INLINE static void columns(Row const& row, vector* to) {
+        __m512 rows[4];
+        unrolled<4>([&](auto i) FOVEA_LAMBDA {
+            auto const bytes = [&](index_t n)
+                                   FOVEA_LAMBDA { return _mm_loadu_ps(reinterpret_cast<float const*>(row(i + n))); };
+            rows[i] = _mm512_castps128_ps512(bytes(0));
+            rows[i] = _mm512_insertf32x4(rows[i], bytes(4), 1);
+            rows[i] = _mm512_insertf32x4(rows[i], bytes(8), 2);
+            rows[i] = _mm512_insertf32x4(rows[i], bytes(12), 3);
+        });
+        auto const wide = [](__m512 x) FOVEA_LAMBDA { return _mm512_castps_pd(x); };
+        auto const low_0 = wide(_mm512_unpacklo_ps(rows[0], rows[1])), high_0 = wide(_mm512_unpackhi_ps(rows[0], rows[1]));
+        auto const low_1 = wide(_mm512_unpacklo_ps(rows[2], rows[3])), high_1 = wide(_mm512_unpackhi_ps(rows[2], rows[3]));
+        to[0] = {_mm512_castpd_ps(_mm512_unpacklo_pd(low_0, low_1))};
+        to[1] = {_mm512_castpd_ps(_mm512_unpackhi_pd(low_0, low_1))};
+        to[2] = {_mm512_castpd_ps(_mm512_unpacklo_pd(high_0, high_1))};
+        to[3] = {_mm512_castpd_ps(_mm512_unpackhi_pd(high_0, high_1))};
+    }
+    FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        auto const first = _mm512_castps_si512(a.value.data), second = _mm512_castps_si512(b.value.data);
+        auto const before = _mm512_castps_si512(sum.value.data);
+#if defined(__AVX512VNNI__)
+        return {_mm512_castsi512_ps(_mm512_dpbusd_epi32(before, first, second))};
+#else
+        auto const even = _mm512_madd_epi16(_mm512_and_si512(first, _mm512_set1_epi16(0xff)),
+                                            _mm512_srai_epi16(_mm512_slli_epi16(second, 8), 8));
+        auto const odd = _mm512_madd_epi16(_mm512_srli_epi16(first, 8), _mm512_srai_epi16(second, 8));
+        return {_mm512_castsi512_ps(_mm512_add_epi32(before, _mm512_add_epi32(even, odd)))};
+#endif
     }
 };
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of integers of 8 bits four at a time, summed exactly; simd/arch/ has those that an architecture does in a
+// few instructions.
+#pragma once
+
+#include <fovea/simd/storage.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace fovea::FOVEA_SET::kernel {
+
+/// Packs of words: each 32-bit lane holds four neighbouring bytes, or a sum of 32 bits. The type is a pack of float,
+/// since words are loaded, transposed and broadcast as floats are.
+///
+///     columns(row, to)           to[j]: bytes 4 j ... 4 j + 3 of the 16 that row(i) points to, in lane i; j < 4
+///     add_products(a, b, sum)    sum + a_0 b_0 + ... + a_3 b_3; a from 0 to 255, b from -128 to 127
+template <class Arch>
+struct integer_products {
+    using vector = pack<float, Arch>;
+    static constexpr auto lanes = static_cast<std::size_t>(vector::lanes);
+
+    template <class Row>
+    static void columns(Row const& row, vector* to) {
+        alignas(64) float words[4][lanes];
+        for (std::size_t i = 0; i < lanes; ++i)
+            for (std::size_t j = 0; j < 4; ++j) std::memcpy(&words[j][i], row(static_cast<index_t>(i)) + 4 * j, 4);
+        for (std::size_t j = 0; j < 4; ++j) to[j] = vector::load(words[j]);
+    }
+    static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        alignas(64) float of_a[lanes], of_b[lanes], sums[lanes];
+        a.store(of_a);
+        b.store(of_b);
+        sum.store(sums);
+        for (std::size_t i = 0; i < lanes; ++i) {
+            auto const first = std::bit_cast<std::array<std::uint8_t, 4>>(of_a[i]);
+            auto const second = std::bit_cast<std::array<std::int8_t, 4>>(of_b[i]);
+            auto total = std::bit_cast<std::int32_t>(sums[i]);
+            for (std::size_t n = 0; n < 4; ++n) total += first[n] * second[n];
+            sums[i] = std::bit_cast<float>(total);
+        }
+        return vector::load(sums);
+    }
+};
+
+/// f of words, as integers of 32 bits.
+template <class Arch, class F>
+FOVEA_INLINE pack<float, Arch> on_words(pack<float, Arch> const& words, F const& f) {
+    using bits = registers<float, Arch>;
+    auto const integers = bits::as_integers(words.value);
+    if constexpr (requires { integers & integers; }) return {bits::as_reals(f(integers))};
+    else return {bits::as_reals(emulation::each(integers, f))};
+}
+
+/// Sums of 32 bits as numbers.
+template <class Arch>
+FOVEA_INLINE pack<float, Arch> numbers_of_sums(pack<float, Arch> const& sums) {
+    using bits = registers<float, Arch>;
+    return {bits::to_real(bits::as_integers(sums.value))};
+}
+
+}  // namespace fovea::FOVEA_SET::kernel
