@@ -15,19 +15,19 @@ namespace fovea::FOVEA_SET::kernel {
 /// Packs of words: each 32-bit lane holds four neighbouring bytes, or a sum of 32 bits. The type is a pack of float,
 /// since words are loaded, transposed and broadcast as floats are.
 ///
-///     columns(row, to)           to[j]: bytes 4 j ... 4 j + 3 of the 16 that row(i) points to, in lane i; j < 4
+///     columns<Words>(row, to)    to[j]: bytes 4 j ... 4 j + 3 of what row(i) points to, in lane i; Words is 4 or 8
 ///     add_products(a, b, sum)    sum + a_0 b_0 + ... + a_3 b_3; a from 0 to 255, b from -128 to 127
 template <class Arch>
 struct integer_products {
     using vector = pack<float, Arch>;
     static constexpr auto lanes = static_cast<std::size_t>(vector::lanes);
 
-    template <class Row>
+    template <int Words, class Row>
     static void columns(Row const& row, vector* to) {
-        alignas(64) float words[4][lanes];
+        alignas(64) float words[Words][lanes];
         for (std::size_t i = 0; i < lanes; ++i)
-            for (std::size_t j = 0; j < 4; ++j) std::memcpy(&words[j][i], row(static_cast<index_t>(i)) + 4 * j, 4);
-        for (std::size_t j = 0; j < 4; ++j) to[j] = vector::load(words[j]);
+            for (std::size_t j = 0; j < Words; ++j) std::memcpy(&words[j][i], row(static_cast<index_t>(i)) + 4 * j, 4);
+        for (std::size_t j = 0; j < Words; ++j) to[j] = vector::load(words[j]);
     }
     static vector add_products(vector const& a, vector const& b, vector const& sum) {
         alignas(64) float of_a[lanes], of_b[lanes], sums[lanes];
@@ -54,11 +54,11 @@ FOVEA_INLINE pack<float, Arch> on_words(pack<float, Arch> const& words, F const&
     else return {bits::as_reals(emulation::each(integers, f))};
 }
 
-/// Sums of 32 bits as numbers.
+/// The sum of two sums of 32 bits, as a number.
 template <class Arch>
-FOVEA_INLINE pack<float, Arch> numbers_of_sums(pack<float, Arch> const& sums) {
+FOVEA_INLINE pack<float, Arch> numbers_of_sums(pack<float, Arch> const& a, pack<float, Arch> const& b) {
     using bits = registers<float, Arch>;
-    return {bits::to_real(bits::as_integers(sums.value))};
+    return {bits::to_real(bits::as_integers(a.value) + bits::as_integers(b.value))};
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -30,11 +30,7 @@ struct block_words<q8_0> {
 
     template <class Arch, class Row>
     FOVEA_INLINE static void load(Row const& row, pack<float, Arch>* to) {
-        auto const half = [&](index_t from, pack<float, Arch>* words) FOVEA_LAMBDA {
-            integer_products<Arch>::columns([&](index_t i) FOVEA_LAMBDA { return row(i).integers + from; }, words);
-        };
-        half(0, to);
-        half(q8_0::size / 2, to + 4);
+        integer_products<Arch>::template columns<8>([&](index_t i) FOVEA_LAMBDA { return row(i).integers; }, to);
         unrolled<8>([&](auto j) FOVEA_LAMBDA {
             to[j] = on_words<Arch>(to[j], [](auto const& word) FOVEA_LAMBDA {
                 return word ^ std::remove_cvref_t<decltype(word)>(static_cast<std::int32_t>(0x80808080U));
@@ -50,7 +46,7 @@ struct quarter_words {
 
     template <class Arch, class Row>
     FOVEA_INLINE static void load(Row const& row, pack<float, Arch>* to) {
-        integer_products<Arch>::columns([&](index_t i) FOVEA_LAMBDA { return row(i).pairs; }, to);
+        integer_products<Arch>::template columns<4>([&](index_t i) FOVEA_LAMBDA { return row(i).pairs; }, to);
         unrolled<4>([&](auto j) FOVEA_LAMBDA {
             auto const quarters = [](auto const& word) FOVEA_LAMBDA {
                 return word & std::remove_cvref_t<decltype(word)>(std::int32_t{0x0f0f0f0f});
@@ -131,30 +127,32 @@ template <int Rows, class T, class Arch, class KeyRows>
     using Block = element_in_place<KeyRows>;
     using words = block_words<Block>;
     using query = rounded_query;
-    constexpr index_t lanes = vector::lanes, packs = query::packs<Arch>;
+    constexpr int lanes = static_cast<int>(vector::lanes);
+    constexpr index_t packs = query::packs<Arch>;
     T const* FOVEA_RESTRICT const queries = all.queries;
     T* FOVEA_RESTRICT const scores = all.scores;
     index_t const rows = all.rows, count = all.count, stride = all.stride, blocks = all.features / query::size;
     index_t const bytes = blocks * static_cast<index_t>(sizeof(Block));
     for (index_t first = 0; first < count; first += lanes) {
         Block const* at[lanes];
-        for (index_t i = 0; i < lanes; ++i) {
-            index_t const key = std::min(first + i, count - 1);
-            at[i] = keys.rows.row(key);
-            auto const* const ahead = reinterpret_cast<char const*>(at[i] + keys.rows.distance(key));
-            for (index_t byte = 0; byte < bytes; byte += cache_line)
-                __builtin_prefetch(ahead + byte, 0, arch::prefetch_locality<Arch>);
-        }
+        auto const key_at = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
+        for (index_t i = 0; i < lanes; ++i) at[i] = keys.rows.row(key_at(i));
+        index_t const distance = keys.rows.distance(first);
         for (index_t row = 0; row < rows; row += Rows) {
             c_array<vector, Rows> sums;
             unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sums[r] = vector(T{0}); });
             for (index_t b = 0; b < blocks; ++b) {
                 auto const block = [&](index_t i) FOVEA_LAMBDA -> Block const& { return at[i][b]; };
                 auto const in_lanes = [&](auto const& half) FOVEA_LAMBDA {
-                    alignas(64) std::array<float16, static_cast<std::size_t>(lanes)> halves;
-                    for (index_t i = 0; i < lanes; ++i) halves[static_cast<std::size_t>(i)] = half(block(i));
-                    return storage<float16, T, Arch>::load(halves.data());
+                    alignas(64) std::uint16_t halves[lanes];
+                    unrolled<lanes>(
+                        [&](auto i) FOVEA_LAMBDA { halves[i] = half(block(i)).bits; });
+                    return storage<float16, T, Arch>::load(reinterpret_cast<float16 const*>(halves));
                 };
+                if (row == 0)
+                    unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
+                        __builtin_prefetch(&at[i][b] + distance, 0, arch::prefetch_locality<Arch>);
+                    });
                 vector key[query::words];
                 words::template load<Arch>(block, key);
                 auto const scale = in_lanes([](Block const& of) FOVEA_LAMBDA { return of.scale; });
@@ -162,11 +160,11 @@ template <int Rows, class T, class Arch, class KeyRows>
                     auto const element = [&](index_t e) FOVEA_LAMBDA {
                         return vector(queries[((b * packs + e / lanes) * rows + row + r) * lanes + e % lanes]);
                     };
-                    vector sum = element(query::start);
+                    c_array<vector, 2> sum = {element(query::start), vector(T{0})};  // two chains
                     unrolled<query::words>([&](auto j) FOVEA_LAMBDA {
-                        sum = integer_products<Arch>::add_products(key[j], element(j), sum);
+                        sum[j % 2] = integer_products<Arch>::add_products(key[j], element(j), sum[j % 2]);
                     });
-                    sums[r] = fma(numbers_of_sums<Arch>(sum) * scale, element(query::scale), sums[r]);
+                    sums[r] = fma(numbers_of_sums<Arch>(sum[0], sum[1]) * scale, element(query::scale), sums[r]);
                     if constexpr (requires { words::least(block(0)); })
                         sums[r] = fma(in_lanes([](Block const& of) FOVEA_LAMBDA { return words::least(of); }),
                                       element(query::sum), sums[r]);

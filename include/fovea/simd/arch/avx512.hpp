@@ -264,24 +264,33 @@ template <std::derived_from<arch::avx512> Arch>
 struct integer_products<Arch> {
     using vector = pack<float, Arch>;
 
-    template <class Row>
+    template <int Words, class Row>
     FOVEA_INLINE static void columns(Row const& row, vector* to) {
-        __m512 rows[4];
-        unrolled<4>([&](auto i) FOVEA_LAMBDA {
-            auto const bytes = [&](index_t n)
-                                   FOVEA_LAMBDA { return _mm_loadu_ps(reinterpret_cast<float const*>(row(i + n))); };
-            rows[i] = _mm512_castps128_ps512(bytes(0));
-            rows[i] = _mm512_insertf32x4(rows[i], bytes(4), 1);
-            rows[i] = _mm512_insertf32x4(rows[i], bytes(8), 2);
-            rows[i] = _mm512_insertf32x4(rows[i], bytes(12), 3);
-        });
-        auto const wide = [](__m512 x) FOVEA_LAMBDA { return _mm512_castps_pd(x); };
-        auto const low_0 = wide(_mm512_unpacklo_ps(rows[0], rows[1])), high_0 = wide(_mm512_unpackhi_ps(rows[0], rows[1]));
-        auto const low_1 = wide(_mm512_unpacklo_ps(rows[2], rows[3])), high_1 = wide(_mm512_unpackhi_ps(rows[2], rows[3]));
-        to[0] = {_mm512_castpd_ps(_mm512_unpacklo_pd(low_0, low_1))};
-        to[1] = {_mm512_castpd_ps(_mm512_unpackhi_pd(low_0, low_1))};
-        to[2] = {_mm512_castpd_ps(_mm512_unpacklo_pd(high_0, high_1))};
-        to[3] = {_mm512_castpd_ps(_mm512_unpackhi_pd(high_0, high_1))};
+        if constexpr (Words == 4) {
+            __m512 rows[4];
+            unrolled<4>([&](auto i) FOVEA_LAMBDA {
+                auto const quarter = [&](index_t n) FOVEA_LAMBDA { return _mm_loadu_ps(floats(row(i + n))); };
+                rows[i] = _mm512_castps128_ps512(quarter(0));
+                rows[i] = _mm512_insertf32x4(rows[i], quarter(4), 1);
+                rows[i] = _mm512_insertf32x4(rows[i], quarter(8), 2);
+                rows[i] = _mm512_insertf32x4(rows[i], quarter(12), 3);
+            });
+            transpose_in_quarters(rows);
+            unrolled<4>([&](auto j) FOVEA_LAMBDA { to[j] = {rows[j]}; });
+        } else {
+            __m512 rows[2][4];
+            unrolled<2>([&](auto h) FOVEA_LAMBDA {
+                unrolled<4>([&](auto i) FOVEA_LAMBDA {
+                    auto const half = [&](index_t n) FOVEA_LAMBDA { return _mm256_loadu_ps(floats(row(8 * h + i + n))); };
+                    rows[h][i] = _mm512_insertf32x8(_mm512_castps256_ps512(half(0)), half(4), 1);
+                });
+                transpose_in_quarters(rows[h]);
+            });
+            unrolled<4>([&](auto j) FOVEA_LAMBDA {
+                to[j] = {_mm512_shuffle_f32x4(rows[0][j], rows[1][j], 0x88)};
+                to[4 + j] = {_mm512_shuffle_f32x4(rows[0][j], rows[1][j], 0xdd)};
+            });
+        }
     }
     FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
         auto const first = _mm512_castps_si512(a.value.data), second = _mm512_castps_si512(b.value.data);
@@ -294,6 +303,23 @@ struct integer_products<Arch> {
         auto const odd = _mm512_madd_epi16(_mm512_srli_epi16(first, 8), _mm512_srai_epi16(second, 8));
         return {_mm512_castsi512_ps(_mm512_add_epi32(before, _mm512_add_epi32(even, odd)))};
 #endif
+    }
+
+private:
+    template <class Byte>
+    FOVEA_INLINE static float const* floats(Byte const* from) {
+        return reinterpret_cast<float const*>(from);
+    }
+    /// Four rows of four words in each quarter.
+    FOVEA_INLINE static void transpose_in_quarters(__m512 (&rows)[4]) {
+        __m512d const low_0 = _mm512_castps_pd(_mm512_unpacklo_ps(rows[0], rows[1])),
+                      high_0 = _mm512_castps_pd(_mm512_unpackhi_ps(rows[0], rows[1])),
+                      low_1 = _mm512_castps_pd(_mm512_unpacklo_ps(rows[2], rows[3])),
+                      high_1 = _mm512_castps_pd(_mm512_unpackhi_ps(rows[2], rows[3]));
+        rows[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(low_0, low_1));
+        rows[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low_0, low_1));
+        rows[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high_0, high_1));
+        rows[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high_0, high_1));
     }
 };
 
