@@ -5,6 +5,7 @@
 
 #include <fovea/simd/storage.hpp>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,32 +17,54 @@ namespace fovea::FOVEA_SET::kernel {
 /// since words are loaded, transposed and broadcast as floats are.
 ///
 ///     columns<Words>(row, to)    to[j]: bytes 4 j ... 4 j + 3 of what row(i) points to, in lane i; Words is 4 or 8
-///     add_products(a, b, sum)    sum + a_0 b_0 + ... + a_3 b_3; a from 0 to 255, b from -128 to 127
+///     add_products(a, b, sum)    sum + a_0 b_0 + ... + a_3 b_3; b from -127 to 127, a from 0 to 255
+///     of_signed                  a from -128 to 127 instead
 template <class Arch>
-struct integer_products {
+struct integer_products;
+
+/// The columns of rows of words.
+template <class Arch>
+struct word_columns {
     using vector = pack<float, Arch>;
-    static constexpr auto lanes = static_cast<std::size_t>(vector::lanes);
+    static constexpr int lanes = static_cast<int>(vector::lanes);
 
     template <int Words, class Row>
-    static void columns(Row const& row, vector* to) {
-        alignas(64) float words[Words][lanes];
-        for (std::size_t i = 0; i < lanes; ++i)
-            for (std::size_t j = 0; j < Words; ++j) std::memcpy(&words[j][i], row(static_cast<index_t>(i)) + 4 * j, 4);
-        for (std::size_t j = 0; j < Words; ++j) to[j] = vector::load(words[j]);
-    }
-    static vector add_products(vector const& a, vector const& b, vector const& sum) {
-        alignas(64) float of_a[lanes], of_b[lanes], sums[lanes];
-        a.store(of_a);
-        b.store(of_b);
-        sum.store(sums);
-        for (std::size_t i = 0; i < lanes; ++i) {
-            auto const first = std::bit_cast<std::array<std::uint8_t, 4>>(of_a[i]);
-            auto const second = std::bit_cast<std::array<std::int8_t, 4>>(of_b[i]);
-            auto total = std::bit_cast<std::int32_t>(sums[i]);
-            for (std::size_t n = 0; n < 4; ++n) total += first[n] * second[n];
-            sums[i] = std::bit_cast<float>(total);
+    FOVEA_INLINE static void columns(Row const& row, vector* to) {
+        if constexpr (Words % lanes == 0) {
+            unrolled<Words / lanes>([&](auto part) FOVEA_LAMBDA {
+                c_array<vector, lanes> rows;
+                unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
+                    rows[i] = vector::load(reinterpret_cast<float const*>(row(i) + part * lanes * 4));
+                });
+                lanes_of<float, Arch>::transpose(rows);
+                unrolled<lanes>([&](auto j) FOVEA_LAMBDA { to[part * lanes + j] = rows[j]; });
+            });
+        } else {
+            alignas(64) float words[Words][lanes];
+            for (int i = 0; i < lanes; ++i)
+                for (int j = 0; j < Words; ++j) std::memcpy(&words[j][i], row(i) + 4 * j, 4);
+            for (int j = 0; j < Words; ++j) to[j] = vector::load(words[j]);
         }
-        return vector::load(sums);
+    }
+};
+
+/// On arrays.
+template <int Bytes, int Registers, bool Matrix_unit>
+struct integer_products<arch::emulated<Bytes, Registers, Matrix_unit>>
+    : word_columns<arch::emulated<Bytes, Registers, Matrix_unit>> {
+    using vector = pack<float, arch::emulated<Bytes, Registers, Matrix_unit>>;
+    static constexpr bool of_signed = false;
+
+    static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        vector result;
+        for (std::size_t i = 0; i < a.value.lane.size(); ++i) {
+            auto const first = std::bit_cast<std::array<std::uint8_t, 4>>(a.value.lane[i]);
+            auto const second = std::bit_cast<std::array<std::int8_t, 4>>(b.value.lane[i]);
+            auto total = std::bit_cast<std::int32_t>(sum.value.lane[i]);
+            for (std::size_t n = 0; n < 4; ++n) total += first[n] * second[n];
+            result.value.lane[i] = std::bit_cast<float>(total);
+        }
+        return result;
     }
 };
 

@@ -18,7 +18,7 @@ namespace fovea::FOVEA_SET::kernel {
 
 /// The integers of a block as bytes from 0 on, four features to a word.
 ///
-///     zero                   the byte that stands for 0
+///     zero<Arch>             the byte that stands for 0
 ///     load(row, to)          to[j]: features 4 j ... 4 j + 3 of the block row(i), in lane i; j < 8
 ///     least(block)           the number that the byte 0 stands for, of blocks that store it
 template <class Block>
@@ -26,11 +26,14 @@ struct block_words;
 
 template <>
 struct block_words<q8_0> {
-    static constexpr int zero = 128;
+    /// Bytes are unsigned where products ask for it.
+    template <class Arch>
+    static constexpr int zero = integer_products<Arch>::of_signed ? 0 : 128;
 
     template <class Arch, class Row>
     FOVEA_INLINE static void load(Row const& row, pack<float, Arch>* to) {
         integer_products<Arch>::template columns<8>([&](index_t i) FOVEA_LAMBDA { return row(i).integers; }, to);
+        if constexpr (integer_products<Arch>::of_signed) return;
         unrolled<8>([&](auto j) FOVEA_LAMBDA {
             to[j] = on_words<Arch>(to[j], [](auto const& word) FOVEA_LAMBDA {
                 return word ^ std::remove_cvref_t<decltype(word)>(static_cast<std::int32_t>(0x80808080U));
@@ -42,6 +45,7 @@ struct block_words<q8_0> {
 /// Of 4 bits.
 template <class Block, int Zero>
 struct quarter_words {
+    template <class Arch>
     static constexpr int zero = Zero;
 
     template <class Arch, class Row>
@@ -65,7 +69,7 @@ struct block_words<q4_1> : quarter_words<q4_1, 0> {
 
 /// Blocks whose integers are multiplied by those of a rounded query.
 template <class Block>
-concept block_of_words = requires { block_words<Block>::zero; };
+concept block_of_words = requires { block_words<Block>::template zero<arch::best>; };
 
 /// A block of a query, rounded to integers.
 ///
@@ -132,7 +136,6 @@ template <int Rows, class T, class Arch, class KeyRows>
     T const* FOVEA_RESTRICT const queries = all.queries;
     T* FOVEA_RESTRICT const scores = all.scores;
     index_t const rows = all.rows, count = all.count, stride = all.stride, blocks = all.features / query::size;
-    index_t const bytes = blocks * static_cast<index_t>(sizeof(Block));
     for (index_t first = 0; first < count; first += lanes) {
         Block const* at[lanes];
         auto const key_at = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };

@@ -67,7 +67,7 @@ struct integer_product : number_product<T, Arch> {
             index_t const feature = n * lanes, at = feature % rounded_query::size;
             value.store(numbers + at);
             if (at + lanes < rounded_query::size) return;
-            rounded_query const block(numbers, block_words<Block>::zero);
+            rounded_query const block(numbers, block_words<Block>::template zero<Arch>);
             for (index_t p = 0; p < packs; ++p)
                 store(feature / rounded_query::size * packs + p, block.template load<Arch>(p));
         };

@@ -2,6 +2,7 @@
 // AVX2 and FMA: the vectors, elements widened and narrowed, transposition, lanes in reverse order, row sums.
 #pragma once
 
+#include <fovea/simd/integer_products.hpp>
 #include <fovea/simd/storage.hpp>
 
 #if defined(__x86_64__)
@@ -97,6 +98,47 @@ struct lanes_of<T, arch::avx2> : generic_lanes<T, arch::avx2> {
             rows[j] = vector(_mm256_permute2f128_ps(fours[j], fours[j + 4], 0x20));
             rows[j + 4] = vector(_mm256_permute2f128_ps(fours[j], fours[j + 4], 0x31));
         }
+    }
+};
+
+template <std::same_as<arch::avx2> Arch>
+struct integer_products<Arch> {
+    using vector = pack<float, Arch>;
+    static constexpr bool of_signed = false;
+
+    template <int Words, class Row>
+    FOVEA_INLINE static void columns(Row const& row, vector* to) {
+        unrolled<Words / 4>([&](auto half) FOVEA_LAMBDA {
+            __m256 rows[4];
+            unrolled<4>([&](auto i) FOVEA_LAMBDA {
+                auto const quarter = [&](index_t n) FOVEA_LAMBDA {
+                    return _mm_loadu_ps(reinterpret_cast<float const*>(row(i + n) + half * 16));
+                };
+                rows[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(quarter(0)), quarter(4), 1);
+            });
+            __m256d const low_0 = _mm256_castps_pd(_mm256_unpacklo_ps(rows[0], rows[1])),
+                          high_0 = _mm256_castps_pd(_mm256_unpackhi_ps(rows[0], rows[1])),
+                          low_1 = _mm256_castps_pd(_mm256_unpacklo_ps(rows[2], rows[3])),
+                          high_1 = _mm256_castps_pd(_mm256_unpackhi_ps(rows[2], rows[3]));
+            to[4 * half] = {_mm256_castpd_ps(_mm256_unpacklo_pd(low_0, low_1))};
+            to[4 * half + 1] = {_mm256_castpd_ps(_mm256_unpackhi_pd(low_0, low_1))};
+            to[4 * half + 2] = {_mm256_castpd_ps(_mm256_unpacklo_pd(high_0, high_1))};
+            to[4 * half + 3] = {_mm256_castpd_ps(_mm256_unpackhi_pd(high_0, high_1))};
+        });
+    }
+    FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        auto const first = _mm256_castps_si256(a.value.data), second = _mm256_castps_si256(b.value.data);
+        auto const before = _mm256_castps_si256(sum.value.data);
+#if defined(__AVXVNNI__)
+        return {_mm256_castsi256_ps(_mm256_dpbusd_avx_epi32(before, first, second))};
+#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)
+        return {_mm256_castsi256_ps(_mm256_dpbusd_epi32(before, first, second))};
+#else
+        auto const even = _mm256_madd_epi16(_mm256_and_si256(first, _mm256_set1_epi16(0xff)),
+                                            _mm256_srai_epi16(_mm256_slli_epi16(second, 8), 8));
+        auto const odd = _mm256_madd_epi16(_mm256_srli_epi16(first, 8), _mm256_srai_epi16(second, 8));
+        return {_mm256_castsi256_ps(_mm256_add_epi32(before, _mm256_add_epi32(even, odd)))};
+#endif
     }
 };
 

@@ -263,6 +263,7 @@ private:
 template <std::derived_from<arch::avx512> Arch>
 struct integer_products<Arch> {
     using vector = pack<float, Arch>;
+    static constexpr bool of_signed = false;
 
     template <int Words, class Row>
     FOVEA_INLINE static void columns(Row const& row, vector* to) {

@@ -2,6 +2,7 @@
 // AArch64: the vectors, elements widened and narrowed, transposition, lanes in reverse order, row sums.
 #pragma once
 
+#include <fovea/simd/integer_products.hpp>
 #include <fovea/simd/storage.hpp>
 
 #include <cstring>
@@ -114,6 +115,24 @@ struct lanes_of<T, arch::neon> : generic_lanes<T, arch::neon> {
             rows[0] = vector(vtrn1q_f64(upper, lower));
             rows[1] = vector(vtrn2q_f64(upper, lower));
         }
+    }
+};
+
+template <std::same_as<arch::neon> Arch>
+struct integer_products<Arch> : word_columns<Arch> {
+    using vector = pack<float, Arch>;
+    static constexpr bool of_signed = true;
+
+    FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        auto const first = vreinterpretq_s8_f32(a.value.data), second = vreinterpretq_s8_f32(b.value.data);
+        auto const before = vreinterpretq_s32_f32(sum.value.data);
+#if defined(__ARM_FEATURE_DOTPROD)
+        return {vreinterpretq_f32_s32(vdotq_s32(before, first, second))};
+#else
+        auto const low = vpaddlq_s16(vmull_s8(vget_low_s8(first), vget_low_s8(second)));
+        auto const high = vpaddlq_s16(vmull_high_s8(first, second));
+        return {vreinterpretq_f32_s32(vaddq_s32(before, vpaddq_s32(low, high)))};
+#endif
     }
 };
 

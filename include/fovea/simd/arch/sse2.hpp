@@ -3,6 +3,7 @@
 // elements.
 #pragma once
 
+#include <fovea/simd/integer_products.hpp>
 #include <fovea/simd/storage.hpp>
 
 #include <cstring>
@@ -50,6 +51,20 @@ struct widening<Arch> {
     }
     FOVEA_INLINE static void narrow(integers const& a, std::uint16_t* to) {
         _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packs_epi32(a.data, a.data));
+    }
+};
+
+template <std::same_as<arch::sse2> Arch>
+struct integer_products<Arch> : word_columns<Arch> {
+    using vector = pack<float, Arch>;
+    static constexpr bool of_signed = false;
+
+    FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        auto const first = _mm_castps_si128(a.value.data), second = _mm_castps_si128(b.value.data);
+        auto const even = _mm_madd_epi16(_mm_and_si128(first, _mm_set1_epi16(0xff)),
+                                         _mm_srai_epi16(_mm_slli_epi16(second, 8), 8));
+        auto const odd = _mm_madd_epi16(_mm_srli_epi16(first, 8), _mm_srai_epi16(second, 8));
+        return {_mm_castsi128_ps(_mm_add_epi32(_mm_castps_si128(sum.value.data), _mm_add_epi32(even, odd)))};
     }
 };
 
