@@ -97,6 +97,43 @@ TEST_CASE("rows of blocks give what their numbers give", "[spec]") {
     check_spec<q8_0, signs>(gaussian(4) | softmax | weighted_sum, 2, 300);
 }
 
+namespace {
+/// The nearest multiples of the largest number / 127, 32 numbers at a time.
+tensor<float, 4> in_blocks_of_integers(tensor<float, 4> rows) {
+    for (std::size_t first = 0; first < rows.elements.size(); first += 32) {
+        double largest = 0;
+        for (std::size_t i = first; i < first + 32; ++i)
+            largest = std::max(largest, std::abs(static_cast<double>(rows.elements[i])));
+        for (std::size_t i = first; i < first + 32; ++i)
+            rows.elements[i] =
+                static_cast<float>(std::round(static_cast<double>(rows.elements[i]) * 127 / largest) * largest / 127);
+    }
+    return rows;
+}
+
+template <class Key>
+void check_rounded(index_t queries, index_t keys, index_t features) {
+    testing::dice random(static_cast<unsigned>(queries + 10 * keys));
+    cache<Key> const key(random, 2, keys, features), value(random, 2, keys, 32);
+    auto const query = testing::random_tensor<float, 4>(random, {2, 4, queries, features});
+    tensor<float, 4> got({2, 4, queries, 32}), expected(got.extents);
+    constexpr auto spec = scaled_dot | softcap(2) | causal_at_end | softmax | weighted_sum;
+    attend(threads(2), spec | precision(q8), query, key.rows(), value.rows(), got);
+    reference::attend(spec, queries > 6 ? query : in_blocks_of_integers(query), key.rows(), value.rows(), expected);
+    CAPTURE(queries, keys, features);
+    testing::check_close<float, float>("rounded", expected.elements, got.elements, {1e-5, 1e-5});
+}
+}  // namespace
+
+TEST_CASE("few queries are rounded to integers where that is asked for, and no others", "[spec]") {
+    for (index_t queries : {1, 3, 40})
+        for (index_t keys : {1, 33, 700}) {
+            check_rounded<q8_0>(queries, keys, 64);
+            check_rounded<q4_0>(queries, keys, 96);
+            check_rounded<q4_1>(queries, keys, 32);
+        }
+}
+
 TEST_CASE("a value that is not finite shows where its position is seen", "[spec]") {
     testing::dice random(8);
     cache<q8_0> const key(random, 1, 70, 32);
