@@ -34,6 +34,16 @@ void call(view<double, 2> x, view<double, 2> result) {
 #endif
 }
 
+// case: rounded_queries_in_double
+// sentence: fovea: this call is computed in double, of which q8 keeps few bits: leave out precision(...)
+void call(view<double, 2> x, view<double, 2> result) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | softmax | weighted_sum | precision(q8), x, result);
+#else
+    attend(scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}
+
 // case: precision_of_a_maximum
 // sentence: fovea: this aggregator is no sum of products: leave out precision(...)
 void call(view<float, 2> x, view<float, 2> result) {
@@ -45,7 +55,7 @@ void call(view<float, 2> x, view<float, 2> result) {
 }
 
 // case: precision_of_a_number
-// sentence: fovea: precision takes bf16x2 or bf16x3: so many bfloat16 stand for each number
+// sentence: fovea: precision takes bf16x2, bf16x3 or q8: what stands for each number
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
     reference::attend(scaled_dot | softmax | weighted_sum | precision(3), x, result);

@@ -55,7 +55,8 @@ void check_scores(index_t rows, index_t count, index_t blocks, bool whole) {
     for (index_t r = 0; r < rows; ++r) {
         std::vector<float> row(static_cast<std::size_t>(features));
         for (std::size_t f = 0; f < row.size(); ++f)
-            row[f] = whole ? static_cast<float>(std::round(random.real(-127, 127))) / 64 : static_cast<float>(random.real(-2, 2));
+            row[f] = whole ? static_cast<float>(std::round(random.real(-127, 127))) / 64
+                           : static_cast<float>(random.real(-2, 2));
         for (std::size_t f = 0; f < row.size() && whole; f += 32) row[f + 5] = 127.0f / 64;
         lay_out<Arch, Block>(row, rows, r, queries.data());
         numbers.push_back(row);

@@ -12,9 +12,11 @@ inline constexpr q8_blocks_t q8{};
 /// precision: products of float by a matrix unit of bfloat16, where there is one, of parts that add up to each number.
 ///
 ///     x = x_0 + x_1 + x_2;   x y = x_0 y_0 + x_0 y_1 + x_1 y_0 + x_0 y_2 + x_1 y_1 + x_2 y_0
+///     q_i = s n_i;   s = max(abs(q)) / 127
 ///
 /// `bf16x3` takes these six products, `bf16x2` the first three, of x_0 + x_1: 16 bits of each number.
-/// Cost: six products of bfloat16 for one of float, or three; that of float where `explain` says so.
+/// `q8` rounds few queries to 32 integers n_i at a time where keys are q8_0, q4_0 or q4_1: exact sums of their
+/// products. Cost: six products of bfloat16 for one of float, or three; that of float where `explain` says so.
 /// Gradients: in float arithmetic.
 /// Edge cases: the error of `bf16x3` is no greater than that of float. Parts and products below 1.2e-38 count as 0.
 /// Errors: at compile time, where no float is multiplied: in double, with running_state, max_pool or edges.
@@ -26,7 +28,7 @@ constexpr auto precision(bf16_parts_t<Parts> parts) {
 constexpr auto precision(q8_blocks_t format) { return precision_t<q8_blocks_t>{format}; }
 template <class... Others>
 constexpr ill_formed precision(Others const&...) {
-    static_assert(never<Others...>, "fovea: precision takes bf16x2 or bf16x3: so many bfloat16 stand for each number");
+    static_assert(never<Others...>, "fovea: precision takes bf16x2, bf16x3 or q8: what stands for each number");
     return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <fovea/core/diagnose.hpp>
 #include <fovea/driver/call/operands.hpp>
+#include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/run/executor.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/product/product.hpp>
@@ -137,11 +138,32 @@ std::string explain_traversal(plan::call_plan const& how, operand_shapes const& 
     return text;
 }
 
+/// Whether queries in place are rounded for any product of a score.
+template <class Call, class Products>
+inline constexpr bool rounds_for_any = false;
+template <class Call, class... Parts>
+inline constexpr bool rounds_for_any<Call, boost::hana::tuple<Parts...>> = (rounds_queries_of<Call, Parts> || ...);
+
+/// "precision   q8: scores are sums of integers", or why that is not so.
+template <class Call>
+std::string explain_rounding(plan::call_plan const& how) {
+    auto const in_float = [](std::string const& why) { return "precision   float arithmetic: " + why + "\n"; };
+    if constexpr (!rounds_for_any<Call, std::remove_const_t<decltype(Call::parts::products)>>) {
+        return in_float("the score is no product with keys in blocks of integers");
+    } else {
+        if (how.by == plan::traversal::query_lanes || how.keys != plan::reading::in_place)
+            return in_float("many queries have numbers decoded once");
+        return "precision   q8: queries are rounded to blocks, products are sums of integers\n";
+    }
+}
+
 /// "precision   ... by the matrix unit: 6 products of parts for scores, 6 for values", or why that is not so; nothing
 /// where it is not asked for.
 template <class T, class Arch, class Operands, class A>
 std::string explain_precision(plan::call_plan const& how, bool may_use_unit) {
-    if constexpr (asked_parts_of<A> == 0) return "";
+    if constexpr (!asks_for_precision<sum_of_values<A>>) return "";
+    else if constexpr (rounds_queries<sum_of_values<A>>)
+        return explain_rounding<plan::call_of<T, Arch, A, Operands>>(how);
     else {
         using call = plan::call_of<T, Arch, A, Operands>;
         auto const in_float = [](std::string const& why) { return "precision   float arithmetic: " + why + "\n"; };

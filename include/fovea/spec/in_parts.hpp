@@ -116,9 +116,12 @@ template <class A, class Real>
 constexpr bool has_sound_precision() {
     if constexpr (asks_for_precision<sum_of_values<A>>) {
         constexpr bool in_float = std::is_same_v<Real, float>, dense = !enumerating_mask<decltype(A::mask)>;
+        constexpr bool rounds = rounds_queries<sum_of_values<A>>;
         static_assert(
-            in_float,
+            in_float || rounds,
             "fovea: this call is computed in double, of which bfloat16 keep few bits: leave out precision(...)");
+        static_assert(in_float || !rounds,
+                      "fovea: this call is computed in double, of which q8 keeps few bits: leave out precision(...)");
         static_assert(
             dense,
             "fovea: this mask lists the keys of each query, and no matrix is multiplied: leave out precision(...)");

@@ -7,6 +7,7 @@
 #include <fovea/driver/call/prefetch.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
+#include <fovea/kernel/product/integer_product.hpp>
 #include <fovea/kernel/product/product.hpp>
 #include <fovea/kernel/product/rows_in_place.hpp>
 #include <fovea/spec/shapes.hpp>
@@ -85,6 +86,12 @@ template <class Rows>
 struct blocks_of_rows<Rows> : std::type_identity<typename Rows::block_type> {};
 template <class Rows>
 using block_of = typename blocks_of_rows<Rows>::type;
+
+/// Whether queries in place are rounded for a product with keys in blocks.
+template <class Call, class Part>
+inline constexpr bool rounds_queries_of =
+    Call::rounds_queries && kernel::block_of_words<block_of<std::remove_const_t<decltype(Call::operands::key)>>>
+    && decltype(Part::over)::takes_all && std::is_same_v<std::remove_cvref_t<decltype(Part::of_key)>, k_t>;
 
 /// The distance between loaded rows.
 template <class T>

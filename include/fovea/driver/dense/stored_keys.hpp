@@ -119,15 +119,10 @@ public:
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     using key_rows = std::remove_const_t<decltype(Operands::key)>;
     using key_type = read_as<key_rows, T>;
-    /// Whether queries are rounded for a product with keys in blocks.
-    template <class Part>
-    static constexpr bool rounds_queries = Call::rounds_queries && kernel::block_of_words<block_of<key_rows>>
-                                        && decltype(Part::over)::takes_all
-                                        && std::is_same_v<std::remove_cvref_t<decltype(Part::of_key)>, k_t>;
     /// How a part of the score that is a product is multiplied.
     template <class Part>
     using product_of =
-        std::conditional_t<rounds_queries<Part>, kernel::block_product<T, Arch, block_of<key_rows>>,
+        std::conditional_t<rounds_queries_of<Call, Part>, kernel::block_product<T, Arch, block_of<key_rows>>,
                            kernel::score_product<T, Arch, typename Call::query_element, key_type,
                                                  std::remove_cvref_t<decltype(Part::of_query)>,
                                                  std::remove_cvref_t<decltype(Part::of_key)>>>;

@@ -148,8 +148,7 @@ template <int Rows, class T, class Arch, class KeyRows>
                 auto const block = [&](index_t i) FOVEA_LAMBDA -> Block const& { return at[i][b]; };
                 auto const in_lanes = [&](auto const& half) FOVEA_LAMBDA {
                     alignas(64) std::uint16_t halves[lanes];
-                    unrolled<lanes>(
-                        [&](auto i) FOVEA_LAMBDA { halves[i] = half(block(i)).bits; });
+                    unrolled<lanes>([&](auto i) FOVEA_LAMBDA { halves[i] = half(block(i)).bits; });
                     return storage<float16, T, Arch>::load(reinterpret_cast<float16 const*>(halves));
                 };
                 if (row == 0)
@@ -173,8 +172,7 @@ template <int Rows, class T, class Arch, class KeyRows>
                                       element(query::sum), sums[r]);
                 });
             }
-            unrolled<Rows>(
-                [&](auto r) FOVEA_LAMBDA { sums[r].store(scores + (row + r) * stride + first); });
+            unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sums[r].store(scores + (row + r) * stride + first); });
         }
     }
 }

@@ -282,7 +282,8 @@ struct integer_products<Arch> {
             __m512 rows[2][4];
             unrolled<2>([&](auto h) FOVEA_LAMBDA {
                 unrolled<4>([&](auto i) FOVEA_LAMBDA {
-                    auto const half = [&](index_t n) FOVEA_LAMBDA { return _mm256_loadu_ps(floats(row(8 * h + i + n))); };
+                    auto const half = [&](index_t n)
+                                          FOVEA_LAMBDA { return _mm256_loadu_ps(floats(row(8 * h + i + n))); };
                     rows[h][i] = _mm512_insertf32x8(_mm512_castps256_ps512(half(0)), half(4), 1);
                 });
                 transpose_in_quarters(rows[h]);

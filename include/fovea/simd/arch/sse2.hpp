@@ -61,8 +61,8 @@ struct integer_products<Arch> : word_columns<Arch> {
 
     FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
         auto const first = _mm_castps_si128(a.value.data), second = _mm_castps_si128(b.value.data);
-        auto const even = _mm_madd_epi16(_mm_and_si128(first, _mm_set1_epi16(0xff)),
-                                         _mm_srai_epi16(_mm_slli_epi16(second, 8), 8));
+        auto const even =
+            _mm_madd_epi16(_mm_and_si128(first, _mm_set1_epi16(0xff)), _mm_srai_epi16(_mm_slli_epi16(second, 8), 8));
         auto const odd = _mm_madd_epi16(_mm_srli_epi16(first, 8), _mm_srai_epi16(second, 8));
         return {_mm_castsi128_ps(_mm_add_epi32(_mm_castps_si128(sum.value.data), _mm_add_epi32(even, odd)))};
     }
