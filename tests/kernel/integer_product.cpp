@@ -64,6 +64,14 @@ void check_scores(index_t rows, index_t count, index_t blocks, bool whole) {
     using key_rows = kernel::decoded_rows<kernel::even_rows<Block>>;
     kernel::blocks_in_place<Arch, key_rows> const from{{{keys.data(), stride}}};
     kernel::contract_rows<At_once, float, Arch>(from, {queries.data(), rows, count, features, scores.data(), room});
+    guarded<float> listed(rows * room);
+    std::vector<Block const*> at;
+    for (index_t k = 0; k < count + 2; ++k) at.push_back(&keys[std::min(k, count - 1) * stride]);
+    using listed_rows = kernel::decoded_rows<kernel::rows_by_address<Block>>;
+    kernel::blocks_in_place<Arch, listed_rows> const by_address{{{at.data(), 0, 2}}};
+    kernel::contract_rows<At_once, float, Arch>(by_address,
+                                                {queries.data(), rows, count, features, listed.data(), room});
+    CHECK(std::equal(listed.begin(), listed.end(), scores.begin()));
     for (index_t r = 0; r < rows; ++r)
         for (index_t k = 0; k < count; ++k) {
             double expected = 0, allowed = 0;

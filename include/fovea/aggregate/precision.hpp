@@ -15,8 +15,8 @@ inline constexpr q8_blocks_t q8{};
 ///     q_i = s n_i;   s = max(abs(q)) / 127
 ///
 /// `bf16x3` takes these six products, `bf16x2` the first three, of x_0 + x_1: 16 bits of each number.
-/// `q8` rounds few queries to 32 integers n_i at a time where keys are q8_0, q4_0 or q4_1: exact sums of their
-/// products. Cost: six products of bfloat16 for one of float, or three; that of float where `explain` says so.
+/// `q8` rounds few queries to 32 integers n_i at a time, where keys are q8_0, q4_0 or q4_1, and adds these exactly.
+/// Cost: six products of bfloat16 for one of float, or three; that of float where `explain` says so.
 /// Gradients: in float arithmetic.
 /// Edge cases: the error of `bf16x3` is no greater than that of float. Parts and products below 1.2e-38 count as 0.
 /// Errors: at compile time, where no float is multiplied: in double, with running_state, max_pool or edges.

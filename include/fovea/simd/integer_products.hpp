@@ -34,7 +34,9 @@ struct word_columns {
             unrolled<Words / lanes>([&](auto part) FOVEA_LAMBDA {
                 c_array<vector, lanes> rows;
                 unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
-                    rows[i] = vector::load(reinterpret_cast<float const*>(row(i) + part * lanes * 4));
+                    float words[lanes];  // bytes are aligned to nothing
+                    std::memcpy(words, row(i) + part * lanes * 4, sizeof words);
+                    rows[i] = vector::load(words);
                 });
                 lanes_of<float, Arch>::transpose(rows);
                 unrolled<lanes>([&](auto j) FOVEA_LAMBDA { to[part * lanes + j] = rows[j]; });
