@@ -151,10 +151,7 @@ template <int Rows, class T, class Arch, class KeyRows>
                     unrolled<lanes>([&](auto i) FOVEA_LAMBDA { halves[i] = half(block(i)).bits; });
                     return storage<float16, T, Arch>::load(reinterpret_cast<float16 const*>(halves));
                 };
-                if (row == 0)
-                    unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
-                        __builtin_prefetch(&at[i][b] + distance, 0, arch::prefetch_locality<Arch>);
-                    });
+                if (row == 0) unrolled<lanes>([&](auto i) FOVEA_LAMBDA { prefetch_to_l2<1>(&at[i][b] + distance); });
                 vector key[query::words];
                 words::template load<Arch>(block, key);
                 auto const scale = in_lanes([](Block const& of) FOVEA_LAMBDA { return of.scale; });
