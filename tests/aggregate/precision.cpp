@@ -3,11 +3,14 @@
 // tests/driver/matrix_unit_parts.cpp has what it computes.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
+#include <fovea/reference/gradient.hpp>
 #include <fovea/testing/random.hpp>
+#include <fovea/testing/tolerance.hpp>
 
 #include "catch.hpp"
 
 #include <string>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -15,6 +18,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 constexpr auto plain = scaled_dot | causal | softmax | weighted_sum;
+constexpr auto last = scaled_dot | causal_at_end | softmax | weighted_sum;
 
 /// The architecture of the program, without a unit.
 struct without_unit {
@@ -73,4 +77,15 @@ TEST_CASE("gradients are those of float arithmetic", "[aggregate]") {
     gradient(plain, x, d_result, grad(x, expected));
     gradient(plain | precision(bf16x3), x, d_result, grad(x, got));
     CHECK(got.elements == expected.elements);
+
+    testing::dice random(6);
+    std::vector<q8_0> blocks(40);
+    auto const keys = testing::random_tensor<float, 4>(random, {1, 1, 40, 32});
+    store(view<q8_0, 4>(blocks.data(), {1, 1, 40, 1}), view<float const, 4>(keys), 0);
+    auto const rows = quantized(view<q8_0 const, 4>(blocks.data(), {1, 1, 40, 1}));
+    auto const query = testing::random_tensor<float, 4>(random, {1, 1, 3, 32}), d_few = query;
+    tensor<float, 4> d_expected(query.extents), d_query(query.extents);
+    gradient(last | precision(q8), query, rows, rows, d_few, grad(query, d_query));
+    reference::gradient(last, query, rows, rows, d_few, grad(query, d_expected));
+    testing::check_close<float, float>("query", d_expected.elements, d_query.elements, {1e-5, 1e-5});
 }

@@ -98,12 +98,15 @@ TEST_CASE("rows of blocks give what their numbers give", "[spec]") {
 }
 
 namespace {
+constexpr auto rounding = scaled_dot | softcap(2) | causal_at_end | softmax | weighted_sum;
+
 /// The nearest multiples of the largest number / 127, 32 numbers at a time.
 tensor<float, 4> in_blocks_of_integers(tensor<float, 4> rows) {
     for (std::size_t first = 0; first < rows.elements.size(); first += 32) {
         double largest = 0;
         for (std::size_t i = first; i < first + 32; ++i)
             largest = std::max(largest, std::abs(static_cast<double>(rows.elements[i])));
+        if (largest == 0 || std::isinf(largest)) continue;
         for (std::size_t i = first; i < first + 32; ++i)
             rows.elements[i] =
                 static_cast<float>(std::round(static_cast<double>(rows.elements[i]) * 127 / largest) * largest / 127);
@@ -112,29 +115,51 @@ tensor<float, 4> in_blocks_of_integers(tensor<float, 4> rows) {
 }
 
 template <class Key>
-void check_rounded(index_t queries, index_t keys, index_t features) {
-    testing::dice random(static_cast<unsigned>(queries + 10 * keys));
-    cache<Key> const key(random, 2, keys, features), value(random, 2, keys, 32);
-    auto const query = testing::random_tensor<float, 4>(random, {2, 4, queries, features});
-    tensor<float, 4> got({2, 4, queries, 32}), expected(got.extents);
-    constexpr auto spec = scaled_dot | softcap(2) | causal_at_end | softmax | weighted_sum;
-    attend(threads(2), spec | precision(q8), query, key.rows(), value.rows(), got);
-    auto const plan = explain(spec | precision(q8), query, key.rows(), value.rows(), got);
+void check_rounded(tensor<float, 4> const& query, index_t keys) {
+    testing::dice random(static_cast<unsigned>(keys));
+    index_t const rows = query.extent(2) * query.extent(1) / 2;
+    cache<Key> const key(random, 2, keys, query.extent(3)), value(random, 2, keys, 32);
+    tensor<float, 4> got({2, query.extent(1), query.extent(2), 32}), expected(got.extents);
+    attend(threads(2), rounding | precision(q8), query, key.rows(), value.rows(), got);
+    auto const plan = explain(rounding | precision(q8), query, key.rows(), value.rows(), got);
     bool const rounds = plan.find("precision   q8") != std::string::npos;
-    if (queries * 2 < kernel::pack<float, arch::best>::lanes) CHECK(rounds);
-    reference::attend(spec, rounds ? in_blocks_of_integers(query) : query, key.rows(), value.rows(), expected);
-    CAPTURE(queries, keys, features);
+    CHECK(rounds == (4 * rows < 3 * kernel::pack<float, arch::best>::lanes));
+    reference::attend(rounding, rounds ? in_blocks_of_integers(query) : query, key.rows(), value.rows(), expected);
+    CAPTURE(query.extents, keys);
     testing::check_close<float, float>("rounded", expected.elements, got.elements, {1e-5, 1e-5});
 }
 }  // namespace
 
 TEST_CASE("queries are rounded to integers where that is asked for, and where the plan says so", "[spec]") {
-    for (index_t queries : {1, 3, 40})
+    struct sizes {
+        index_t heads, queries;
+    };
+    for (auto const [heads, queries] : {sizes{2, 1}, {8, 1}, {2, 4}, {4, 4}, {2, 9}, {4, 40}})
         for (index_t keys : {1, 33, 700}) {
-            check_rounded<q8_0>(queries, keys, 64);
-            check_rounded<q4_0>(queries, keys, 96);
-            check_rounded<q4_1>(queries, keys, 32);
+            testing::dice random(static_cast<unsigned>(queries + 10 * keys));
+            auto const query = [&](index_t features) {
+                return testing::random_tensor<float, 4>(random, {2, heads, queries, features});
+            };
+            check_rounded<q8_0>(query(64), keys);
+            check_rounded<q4_0>(query(96), keys);
+            check_rounded<q4_1>(query(32), keys);
         }
+    testing::dice random(1);
+    cache<q8_0> const key(random, 2, 5, 64);
+    auto const narrow = tensor<float, 4>({2, 2, 1, 40});
+    tensor<float, 4> result({2, 2, 1, 64});
+    CHECK_THROWS_WITH(attend(rounding | precision(q8), narrow, key.rows(), key.rows(), result),
+                      ContainsSubstring("features"));
+}
+
+TEST_CASE("rounded queries that are 0, infinite or NaN give what numbers give", "[spec]") {
+    testing::dice random(4);
+    auto query = testing::random_tensor<float, 4>(random, {2, 2, 1, 64});
+    query(0, 0, 0, 3) = std::numeric_limits<float>::quiet_NaN();
+    query(0, 1, 0, 40) = -std::numeric_limits<float>::infinity();
+    std::fill_n(query.data() + 128, 64, 0.0f);
+    check_rounded<q8_0>(query, 33);
+    check_rounded<q4_0>(query, 33);
 }
 
 TEST_CASE("a value that is not finite shows where its position is seen", "[spec]") {
@@ -163,6 +188,13 @@ TEST_CASE("blocks of a ragged batch are those of each sequence", "[spec]") {
     attend(ragged(offsets), spec, query, one, one, got);
     attend(ragged(offsets), spec, query, numbers, numbers, expected);
     testing::check_close<float, float>("result", expected.elements, got.elements, {1e-6, 1e-6});
+
+    std::vector<index_t> const steps{0, 1, 1, 3};  // of decoding
+    auto const few = testing::random_tensor<float, 4>(random, {1, 1, 3, 32});
+    tensor<float, 4> decoded(few.extents), rounded(few.extents);
+    attend(ragged(steps, offsets), spec | precision(q8), few, one, one, decoded);
+    attend(ragged(steps, offsets), spec, in_blocks_of_integers(few), numbers, numbers, rounded);
+    testing::check_close<float, float>("rounded", rounded.elements, decoded.elements, {1e-5, 1e-5});
 }
 
 TEST_CASE("rows are stored in pages as in one array", "[spec]") {
@@ -185,6 +217,11 @@ TEST_CASE("rows are stored in pages as in one array", "[spec]") {
     attend(spec, query, of_pages, of_pages, got);
     attend(spec, query, of_one, of_one, expected);
     testing::check_close<float, float>("result", expected.elements, got.elements, {1e-6, 1e-6});
+    auto const one_query = testing::random_tensor<float, 4>(random, {2, 2, 1, features});
+    tensor<float, 4> decoded(one_query.extents), rounded(one_query.extents);
+    attend(spec | precision(q8), one_query, of_pages, of_pages, decoded);
+    attend(spec, in_blocks_of_integers(one_query), of_one, of_one, rounded);
+    testing::check_close<float, float>("rounded", rounded.elements, decoded.elements, {1e-5, 1e-5});
 }
 
 TEST_CASE("store writes nothing where rows do not fit the cache", "[spec]") {

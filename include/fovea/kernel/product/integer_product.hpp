@@ -75,7 +75,9 @@ concept block_of_words = requires { block_words<Block>::template zero<arch::best
 ///
 ///     x_i = scale * integer_i,   scale = max |x| / 127
 ///
-/// Rounding: to nearest, halves away from 0; of numbers that are too small for it to 0.
+/// Rounding: to nearest, halves away from 0; of numbers that are too small for it to 0. Beside infinite numbers, which
+/// are 127 steps, others count nothing, and scores are infinite, NaN where keys have a least number; so are those of a
+/// NaN.
 class rounded_query {
 public:
     static constexpr index_t size = 32;
@@ -88,7 +90,7 @@ public:
     rounded_query(float const* from, int zero) {
         float const step = fovea::detail::greatest_distance<size>(from) / 127;
         bool const vanishes = step < std::numeric_limits<float>::min();
-        float const factor = vanishes ? 0.0f : 1 / step;
+        float const factor = vanishes ? 0.0f : std::max(1 / step, std::numeric_limits<float>::min());
         std::array<std::int8_t, std::size_t{size}> integers;
         std::int32_t total = 0;
         for (std::size_t i = 0; i < integers.size(); ++i) {
