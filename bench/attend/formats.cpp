@@ -59,6 +59,24 @@ void decode(shape const& s) {
     });
 }
 
+/// Queries rounded to integers, compared with queries as they are.
+template <class Block>
+void decode_rounded(shape const& s) {
+    bench::add<Block>("attend/decode_rounded", s, [=](benchmark::State& state) {
+        auto o = bench::operands_of<float>(s);
+        cache<Block> key(o.key), value(o.value);
+        fovea::workspace scratch, other;
+        auto plain_result = o.result;
+        auto work = bench::pair_work<float>(s, s.length * s.keys, true);
+        work.bytes = bytes_of<Block>(s);
+        auto const rounding = bench::plain | fovea::precision(fovea::q8);
+        bench::measure<float>(
+            state, work, [&] { fovea::attend(scratch, rounding, o.query, key.rows(), value.rows(), o.result); },
+            bench::over_plain(
+                [&] { fovea::attend(other, bench::plain, o.query, key.rows(), value.rows(), plain_result); }));
+    });
+}
+
 /// Many queries, compared with float16 rows.
 template <class Block>
 void prefill(shape const& s) {
@@ -94,6 +112,8 @@ void rows_of() {
     for (index_t const queries : {1, 8})
         for (index_t const heads : {8, 32})
             decode<Block>({.heads = heads, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128});
+    for (index_t const heads : {8, 32})
+        decode_rounded<Block>({.heads = heads, .kv_heads = 8, .length = 1, .keys = 16384, .size = 128});
     prefill<Block>({.heads = 8, .length = 512, .size = 128});
     append<Block>({.heads = 8, .length = 1, .size = 128});
     append<Block>({.heads = 8, .length = 512, .size = 128});

@@ -42,9 +42,10 @@ struct sequence {
         reference::attend(spec, query, key, value, expected);
     }
     /// The distance from what is expected, relative to its size; both are root mean squares.
-    double error(auto const& keys, auto const& values) const {
+    double error(auto const& keys, auto const& values) const { return error(query, keys, values); }
+    double error(rows const& queries_of_call, auto const& keys, auto const& values) const {
         tensor<double, 4> got(expected.extents);
-        reference::attend(spec, query, keys, values, got);
+        reference::attend(spec, queries_of_call, keys, values, got);
         double distance = 0, size = 0;
         for (index_t i = 0; i < got.size(); ++i) {
             distance += std::pow(got.data()[i] - expected.data()[i], 2);
@@ -66,7 +67,17 @@ struct as_numbers {
     }
 };
 
-template <class Block>
+/// Queries as precision(q8) rounds them.
+rows rounded(rows x) {
+    for (float* block = x.data(); block < x.data() + x.size(); block += 32) {
+        float largest = 0;
+        for (int i = 0; i < 32; ++i) largest = std::max(largest, std::abs(block[i]));
+        for (int i = 0; i < 32; ++i) block[i] = std::round(block[i] * (127 / largest)) * (largest / 127);
+    }
+    return x;
+}
+
+template <class Block, bool Rounds_queries = false>
 struct as_blocks {
     double operator()(sequence const& s) const {
         extents_t<4> const extents{1, kv_heads, positions, head_size / Block::size};
@@ -74,7 +85,7 @@ struct as_blocks {
         view<Block, 4> const keys(key.data(), extents), values(value.data(), extents);
         store(keys, s.key.view(), 0);
         store(values, s.value.view(), 0);
-        return s.error(quantized(keys), quantized(values));
+        return s.error(Rounds_queries ? rounded(s.query) : s.query, quantized(keys), quantized(values));
     }
 };
 
@@ -144,7 +155,9 @@ int main() {
     row("fp8_e4m3", 8, as_numbers<fp8_e4m3>());
     row("fp8_e5m2", 8, as_numbers<fp8_e5m2>());
     row("q8_0", 8.5, as_blocks<q8_0>());
+    row("q8_0 with precision(q8)", 8.5, as_blocks<q8_0, true>());
     row("q4_0", 4.5, as_blocks<q4_0>());
+    row("q4_0 with precision(q8)", 4.5, as_blocks<q4_0, true>());
     row("q4_1", 5, as_blocks<q4_1>());
     row("int8, scale of 32 features", 9, as_integers<std::int8_t, false>{of_block});
     row("int8, scale of a position", 8 + of_float, as_integers<std::int8_t, false>{of_position});
