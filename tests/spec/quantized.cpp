@@ -114,11 +114,12 @@ tensor<float, 4> in_blocks_of_integers(tensor<float, 4> rows) {
     return rows;
 }
 
-template <class Key>
+template <class Key, class Value>
 void check_rounded(tensor<float, 4> const& query, index_t keys) {
     testing::dice random(static_cast<unsigned>(keys));
     index_t const rows = query.extent(2) * query.extent(1) / 2;
-    cache<Key> const key(random, 2, keys, query.extent(3)), value(random, 2, keys, 32);
+    cache<Key> const key(random, 2, keys, query.extent(3));
+    cache<Value> const value(random, 2, keys, 32);
     tensor<float, 4> got({2, query.extent(1), query.extent(2), 32}), expected(got.extents);
     attend(threads(2), rounding | precision(q8), query, key.rows(), value.rows(), got);
     auto const plan = explain(rounding | precision(q8), query, key.rows(), value.rows(), got);
@@ -140,15 +141,15 @@ TEST_CASE("queries are rounded to integers where that is asked for, and where th
             auto const query = [&](index_t features) {
                 return testing::random_tensor<float, 4>(random, {2, heads, queries, features});
             };
-            check_rounded<q8_0>(query(64), keys);
-            check_rounded<q4_0>(query(96), keys);
-            check_rounded<q4_1>(query(32), keys);
+            check_rounded<q8_0, q4_0>(query(64), keys);
+            check_rounded<q4_1, q8_0>(query(96), keys);
         }
     testing::dice random(1);
     cache<q8_0> const key(random, 2, 5, 64);
-    auto const narrow = tensor<float, 4>({2, 2, 1, 40});
-    tensor<float, 4> result({2, 2, 1, 64});
-    CHECK_THROWS_WITH(attend(rounding | precision(q8), narrow, key.rows(), key.rows(), result),
+    cache<q4_0> const value(random, 2, 5, 32);
+    tensor<float, 4> const narrow({2, 2, 1, 40});
+    tensor<float, 4> result({2, 2, 1, 32});
+    CHECK_THROWS_WITH(attend(threads(2), rounding | precision(q8), narrow, key.rows(), value.rows(), result),
                       ContainsSubstring("features"));
 }
 
@@ -158,8 +159,7 @@ TEST_CASE("rounded queries that are 0, infinite or NaN give what numbers give", 
     query(0, 0, 0, 3) = std::numeric_limits<float>::quiet_NaN();
     query(0, 1, 0, 40) = -std::numeric_limits<float>::infinity();
     std::fill_n(query.data() + 128, 64, 0.0f);
-    check_rounded<q8_0>(query, 33);
-    check_rounded<q4_0>(query, 33);
+    check_rounded<q8_0, q4_0>(query, 33);
 }
 
 TEST_CASE("a value that is not finite shows where its position is seen", "[spec]") {
@@ -190,11 +190,11 @@ TEST_CASE("blocks of a ragged batch are those of each sequence", "[spec]") {
     testing::check_close<float, float>("result", expected.elements, got.elements, {1e-6, 1e-6});
 
     std::vector<index_t> const steps{0, 1, 1, 3};  // of decoding
-    auto const few = testing::random_tensor<float, 4>(random, {1, 1, 3, 32});
-    tensor<float, 4> decoded(few.extents), rounded(few.extents);
+    auto const few = testing::random_tensor<float, 4>(random, {1, 1, 3, 32}), rounded = in_blocks_of_integers(few);
+    tensor<float, 4> decoded(few.extents), of_rounded(few.extents);
     attend(ragged(steps, offsets), spec | precision(q8), few, one, one, decoded);
-    attend(ragged(steps, offsets), spec, in_blocks_of_integers(few), numbers, numbers, rounded);
-    testing::check_close<float, float>("rounded", rounded.elements, decoded.elements, {1e-5, 1e-5});
+    attend(ragged(steps, offsets), spec, rounded, numbers, numbers, of_rounded);
+    testing::check_close<float, float>("rounded", of_rounded.elements, decoded.elements, {1e-5, 1e-5});
 }
 
 TEST_CASE("rows are stored in pages as in one array", "[spec]") {
@@ -217,11 +217,12 @@ TEST_CASE("rows are stored in pages as in one array", "[spec]") {
     attend(spec, query, of_pages, of_pages, got);
     attend(spec, query, of_one, of_one, expected);
     testing::check_close<float, float>("result", expected.elements, got.elements, {1e-6, 1e-6});
-    auto const one_query = testing::random_tensor<float, 4>(random, {2, 2, 1, features});
-    tensor<float, 4> decoded(one_query.extents), rounded(one_query.extents);
-    attend(spec | precision(q8), one_query, of_pages, of_pages, decoded);
-    attend(spec, in_blocks_of_integers(one_query), of_one, of_one, rounded);
-    testing::check_close<float, float>("rounded", rounded.elements, decoded.elements, {1e-5, 1e-5});
+    auto const last = testing::random_tensor<float, 4>(random, {2, 2, 1, features});
+    auto const rounded = in_blocks_of_integers(last);
+    tensor<float, 4> decoded(last.extents), of_rounded(last.extents);
+    attend(spec | precision(q8), last, of_pages, of_pages, decoded);
+    attend(spec, rounded, of_one, of_one, of_rounded);
+    testing::check_close<float, float>("rounded", of_rounded.elements, decoded.elements, {1e-5, 1e-5});
 }
 
 TEST_CASE("store writes nothing where rows do not fit the cache", "[spec]") {
