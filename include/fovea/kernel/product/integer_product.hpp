@@ -76,8 +76,8 @@ concept block_of_words = requires { block_words<Block>::template zero<arch::best
 ///     x_i = scale * integer_i,   scale = max |x| / 127
 ///
 /// Rounding: to nearest, halves away from 0; of numbers that are too small for it to 0. Beside infinite numbers, which
-/// are 127 steps, others count nothing, and scores are infinite, NaN where keys have a least number; so are those of a
-/// NaN.
+/// are 127 steps, others count nothing: scores are infinite, or NaN where keys have a least number. A NaN makes the
+/// scale one.
 class rounded_query {
 public:
     static constexpr index_t size = 32;
