@@ -149,9 +149,9 @@ template <int Rows, class T, class Arch, class KeyRows>
             for (index_t b = 0; b < blocks; ++b) {
                 auto const block = [&](index_t i) FOVEA_LAMBDA -> Block const& { return at[i][b]; };
                 auto const in_lanes = [&](auto const& half) FOVEA_LAMBDA {
-                    alignas(64) std::uint16_t halves[lanes];
-                    unrolled<lanes>([&](auto i) FOVEA_LAMBDA { halves[i] = half(block(i)).bits; });
-                    return storage<float16, T, Arch>::load(reinterpret_cast<float16 const*>(halves));
+                    alignas(64) float16 halves[lanes];
+                    unrolled<lanes>([&](auto i) FOVEA_LAMBDA { halves[i] = half(block(i)); });
+                    return storage<float16, T, Arch>::load(halves);
                 };
                 if (row == 0) unrolled<lanes>([&](auto i) FOVEA_LAMBDA { prefetch_to_l2<1>(&at[i][b] + distance); });
                 vector key[query::words];
