@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -46,10 +45,7 @@ public:
           keys_(checked("keys", keys, key_elements(sizes))),
           values_(checked("values", values, value_elements(sizes))),
           sequences_(sizes.pages, sizes.page_size) {
-        using bytes = std::less_equal<void const*>;
-        if (!bytes{}(keys_.data() + keys_.size(), values_.data())
-            && !bytes{}(values_.data() + values_.size(), keys_.data()))
-            throw shape_error("kv_cache: the memory of keys overlaps that of values");
+        memory_of("keys", keys_).check_apart(memory_of("values", values_));
     }
     kv_cache(kv_cache&&) = default;
     kv_cache& operator=(kv_cache&&) = default;
@@ -126,13 +122,12 @@ private:
         return elements_of_pages(sizes, features, detail::features_of_element<T>, index_t{sizeof(T)});
     }
     template <class T>
+    static kv_memory memory_of(char const* name, std::span<T> memory) {
+        return {name, memory.data(), std::ssize(memory), index_t{sizeof(T)}};
+    }
+    template <class T>
     static std::span<T> checked(char const* name, std::span<T> memory, index_t needed) {
-        if (std::ssize(memory) < needed)
-            throw shape_error("kv_cache: the memory of ", name, " has ", detail::counted(std::ssize(memory), "element"),
-                              ", and the pages need ", needed);
-        if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(T) != 0)
-            throw shape_error("kv_cache: the memory of ", name, " must be aligned to ",
-                              detail::counted(alignof(T), "byte"));
+        memory_of(name, memory).check(needed, "element", index_t{alignof(T)});
         return memory.first(static_cast<std::size_t>(needed));
     }
     template <class From, class Number>

@@ -7,7 +7,7 @@
     result = fovea.attend(q, k, v, "causal")    # (batch, head, position, feature)
 """
 
-from ._cache import CacheBatch, KVCache
+from ._cache import CacheBatch, KVCache, Rotary
 from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
 from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
@@ -27,6 +27,7 @@ __all__ = [
     "KVCache",
     "Kernel",
     "Library",
+    "Rotary",
     "ShapeError",
     "TracedKernel",
     "UnsupportedError",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-VERSION = 5  # FOVEA_BINDINGS_TYPES
+VERSION = 6  # FOVEA_BINDINGS_TYPES
 
 
 class ArgumentEntry(ctypes.Structure):
@@ -51,6 +51,27 @@ class CacheSizes(ctypes.Structure):
         ("page_size", ctypes.c_int64),
         ("key_type", ctypes.c_char_p),
         ("value_type", ctypes.c_char_p),
+    ]
+
+
+class CacheMemory(ctypes.Structure):
+    _fields_ = [
+        ("keys", ctypes.c_void_p),
+        ("values", ctypes.c_void_p),
+        ("key_bytes", ctypes.c_int64),
+        ("value_bytes", ctypes.c_int64),
+    ]
+
+
+class RotaryEntry(ctypes.Structure):
+    _fields_ = [
+        ("features", ctypes.c_int64),
+        ("interleaved", ctypes.c_int),
+        ("base", ctypes.c_double),
+        ("interpolated", ctypes.c_double),
+        ("ntk_scaled", ctypes.c_double),
+        ("frequencies", ctypes.c_void_p),
+        ("positions", ctypes.c_void_p),
     ]
 
 

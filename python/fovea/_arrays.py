@@ -210,6 +210,17 @@ def can_be_passed(array: Array) -> bool:
     return array.shape[-1] <= 1 or array.strides[-1] == size
 
 
+def memory_of(x: Any, name: str, type_name: str, dtype: np.dtype[Any]) -> Array:
+    """The same memory as an array that a cache writes elements of a type to, or their bits."""
+    array = as_numpy(x, name)
+    named = _named_type(x) or _named_type(array)
+    if named is not None:
+        array = array.view(f"u{array.itemsize}")
+    if named not in (None, type_name) or array.dtype != dtype:
+        raise ArgumentError(f"{name} has elements of {named or array.dtype}, it must have {dtype}")
+    return array
+
+
 def require_distinct_elements(array: Array, name: str) -> None:
     """ShapeError where some byte belongs to two elements of what is written."""
     has = f"{name} is {array.shape} with strides of {array.strides} bytes"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,24 +18,35 @@ from ._arrays import (
     REALS,
     ROUNDED,
     Array,
+    address_of,
     as_integer,
     as_integers,
+    as_table,
     extents_of,
     layout_of,
+    memory_of,
     numbers_to_round,
     require_rank,
 )
-from ._errors import ArgumentError
+from ._errors import ArgumentError, Error, ShapeError, counted, require_type
 from ._library import Library, _library_or_default
 
 ELEMENTS: dict[str, np.dtype[Any]] = {"f32": REALS["f32"], "bf16": REALS["bf16"], "f16": REALS["f16"], **ROUNDED}
 
 # What the functions of C take behind the call.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
-    "create": (ctypes.POINTER(_abi.CacheSizes), ctypes.POINTER(ctypes.c_void_p)),
+    "bytes": (ctypes.POINTER(_abi.CacheSizes), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64)),
+    "create": (ctypes.POINTER(_abi.CacheSizes), ctypes.POINTER(_abi.CacheMemory), ctypes.POINTER(ctypes.c_void_p)),
     "add": (ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)),
     "fork": (ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)),
-    "append": (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, _abi.InputF32, _abi.InputF32),
+    "append": (
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_int64,
+        _abi.InputF32,
+        _abi.InputF32,
+        ctypes.POINTER(_abi.RotaryEntry),
+    ),
     "evict": (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64),
     "truncate": (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64),
     "remove": (ctypes.c_void_p, ctypes.c_int64),
@@ -48,6 +60,48 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
         ctypes.POINTER(_abi.CacheBatchEntry),
     ),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Rotary:
+    """How keys are rotated as they are appended: pairs of features by angles that grow with the position.
+
+    Attributes
+    ----------
+    features : how many of each head, the first ones; all if not given.
+    interleaved : whether pairs are (2 i, 2 i + 1), not (i, i + features / 2).
+    base : pair i turns by position / base ** (2 * i / features).
+    interpolated : what positions are divided by.
+    ntk_scaled : s multiplies base by s ** (features / (features - 2)).
+    frequencies : (features / 2), the angles at position 1 in place of those of base.
+    positions : (position), those of the new keys in place of those that they get in the sequence.
+    """
+
+    features: int | None = None
+    interleaved: bool = False
+    base: float = 10000
+    interpolated: float = 1
+    ntk_scaled: float = 1
+    frequencies: Any = None
+    positions: Any = None
+
+    def _entry(self, keys: Array) -> tuple[_abi.RotaryEntry, tuple[Any, ...]]:
+        """What C is told of the rotation of some keys, and what has to live until then."""
+        turned = as_integer(self.features or 0, "features")
+        frequencies = None if self.frequencies is None else as_table(self.frequencies, "frequencies", "float")
+        positions = None if self.positions is None else as_integers(self.positions, "positions", np.dtype(np.int64))
+        pairs, count = (turned or keys.shape[-1]) // 2, keys.shape[-2]
+        if frequencies is not None and frequencies.shape != (pairs,) and 0 < 2 * pairs <= keys.shape[-1]:
+            raise ShapeError(f"rotary on keys: frequencies are {frequencies.shape}, they must be ({pairs},)")
+        if positions is not None and positions.shape != (count,):
+            raise ShapeError(f"rotary on keys: positions are {positions.shape}, they must be ({count},)")
+        entry = _abi.RotaryEntry(
+            turned,
+            bool(self.interleaved),
+            *(_factor(getattr(self, name), name) for name in ("base", "interpolated", "ntk_scaled")),
+            *(None if table is None else address_of(table) for table in (frequencies, positions)),
+        )
+        return entry, (frequencies, positions)
 
 
 class CacheBatch(NamedTuple):
@@ -89,6 +143,9 @@ class KVCache:
     key_type, value_type : "f32", "bf16", "f16", "fp8_e4m3", "fp8_e5m2", "q8_0", "q4_0" or "q4_1"; value_type is
         key_type if not given.
     library : whose functions; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
+    memory : (keys, values) that the pages lie in, which the cache keeps alive and alone may write to. Each has an array
+        (page, head, slot, feature) for each layer, or is one array of them, (layer, page, head, slot, feature); writable,
+        without gaps, with elements as those of a batch, and anything in them. Memory of its own if not given.
 
     A call that is refused changes nothing. Calls of several threads come one after the other.
     """
@@ -105,6 +162,7 @@ class KVCache:
         key_type: str = "f32",
         value_type: str | None = None,
         library: Library | None = None,
+        memory: Any = None,
     ) -> None:
         self._library = _library_or_default(library)
         self._lock = threading.Lock()
@@ -125,7 +183,10 @@ class KVCache:
             *(name.encode() for name in self._types),
         )
         self._cache = ctypes.c_void_p()
-        self._library._run(self._functions["create"], 1, self._sizes, self._cache)
+        self._memory = [] if memory is None else self._checked(memory)
+        given = [(address_of(k), address_of(v), k.nbytes, v.nbytes) for k, v in self._memory]
+        entries = None if memory is None else (_abi.CacheMemory * len(given))(*given)
+        self._library._run(self._functions["create"], 1, self._sizes, entries, self._cache)
         destroy = self._library._function("cache_destroy", None, ctypes.c_void_p)
         # The process takes the memory with it: at exit a daemon thread may still be computing in it.
         weakref.finalize(self, destroy, self._cache).atexit = False
@@ -138,16 +199,20 @@ class KVCache:
         """Begins a sequence with the positions of another, in the same pages, and returns its number."""
         return self._found("fork", as_integer(sequence, "sequence"))
 
-    def append(self, sequence: int, keys: Any, values: Any, layer: int = 0) -> None:
+    def append(self, sequence: int, keys: Any, values: Any, layer: int = 0, rotary: Rotary | None = None) -> None:
         """Adds positions to the end of a sequence in one layer, rounded to the elements of the cache.
 
         Parameters
         ----------
         keys, values : (1, head, position, feature), or (position, feature) of one head, of reals.
+        rotary : how keys are rotated before, at the positions that they get; not at all if not given.
         """
+        require_type(rotary, (Rotary, type(None)), "rotary", "a fovea.Rotary")
         rows = [numbers_to_round(x, name) for name, x in (("keys", keys), ("values", values))]
         inputs = [_input(array, name) for name, array in zip(("keys", "values"), rows)]
-        self._run("append", as_integer(layer, "layer"), as_integer(sequence, "sequence"), *inputs)
+        rotation, kept = (None, ()) if rotary is None else rotary._entry(rows[0])
+        self._run("append", as_integer(layer, "layer"), as_integer(sequence, "sequence"), *inputs, rotation)
+        del kept  # what the rotation reads
 
     def evict(self, sequence: int, first: int, last: int) -> None:
         """Takes positions first to last - 1 out in all layers; the others keep their numbers."""
@@ -206,19 +271,68 @@ class KVCache:
         self._run(name, *arguments, ctypes.byref(number))
         return number.value
 
-    def _pages(self, address: int | None, features: int, type_name: str) -> Array:
+    def _layout(self, features: int, type_name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """The shape and the elements of all pages of a layer."""
         element = ELEMENTS[type_name]
         row, dtype = features, element
         if element.fields is not None:
             row, dtype = features // NUMBERS_OF_BLOCK * element.itemsize, np.dtype(np.uint8)
-        shape = (self._sizes.pages, self._sizes.heads, self._sizes.page_size, row)
+        return (self._sizes.pages, self._sizes.heads, self._sizes.page_size, row), dtype
+
+    def _pages(self, address: int | None, features: int, type_name: str) -> Array:
+        shape, dtype = self._layout(features, type_name)
         return np.asarray(_Pages(self, address, shape, dtype)) if address else np.empty(shape, dtype)
+
+    def _checked(self, memory: Any) -> list[tuple[Array, Array]]:
+        """The arrays of keys and of values of each layer that given memory has."""
+        sizes = self._sizes
+        self._library._run(self._functions["bytes"], 1, sizes, ctypes.c_int64(), ctypes.c_int64())  # are some
+        try:
+            keys, values = memory
+        except (TypeError, ValueError):
+            raise ArgumentError(f"memory is of type {type(memory).__name__}, it must be (keys, values)") from None
+        of_keys = _layers(keys, "keys", sizes.layers, self._types[0], *self._layout(sizes.key_features, self._types[0]))
+        of_values = _layers(
+            values, "values", sizes.layers, self._types[1], *self._layout(sizes.value_features, self._types[1])
+        )
+        return list(zip(of_keys, of_values))
 
 
 def _type(name: Any, argument: str) -> str:
     if not (isinstance(name, str) and name in ELEMENTS):
         raise ArgumentError(f"{argument} is {name!r}, it must be one of {', '.join(ELEMENTS)}")
     return name
+
+
+def _factor(x: Any, name: str) -> float:
+    try:
+        factor = float(x)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{name} is {x!r}, it must be a number") from None
+    if not factor > 0:
+        raise Error(f"rotary: {name} is {factor}, it must be above 0")
+    return factor
+
+
+def _layers(
+    given: Any, name: str, count: int, type_name: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> list[Array]:
+    """The arrays of all layers, which a cache can write to."""
+    what = f"the memory of {name}"
+    listed = isinstance(given, (list, tuple))
+    arrays = [memory_of(x, what, type_name, dtype) for x in (given if listed else [given])]
+    if not listed:
+        arrays = list(arrays[0]) if arrays[0].ndim > 0 else []
+    if len(arrays) != count:
+        raise ShapeError(f"{what} is that of {counted(len(arrays), 'layer')}, the cache has {count}")
+    for n, array in enumerate(arrays):
+        if array.shape != shape:
+            raise ShapeError(f"{what} of layer {n} is {array.shape}, it must be {shape}")
+        if not array.flags.c_contiguous:
+            raise ShapeError(f"{what} of layer {n} has strides of {array.strides} bytes, it must have no gaps")
+        if not array.flags.writeable:
+            raise ArgumentError(f"{what} of layer {n} is read-only, it must be writable")
+    return arrays
 
 
 def _input(array: Array, name: str) -> _abi.InputF32:

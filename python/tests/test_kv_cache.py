@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,150 @@ def test_elements_are_rounded_as_quantize_does(type_name: str, library: fovea.Li
             np.testing.assert_array_equal(got, rows[0].astype(ELEMENTS[type_name]))
         else:
             np.testing.assert_array_equal(got, library.quantize(rows, type_name)[0])
+
+
+def rotated(keys: np.ndarray, places: Any, features: int, frequencies: Any, interleaved: bool) -> np.ndarray:
+    """Keys (1, head, position, feature) after the formula of rotary, in double precision."""
+    x = keys.astype(np.float64)
+    angles = np.asarray(places, np.float64)[:, None] * np.asarray(frequencies, np.float64)
+    half = features // 2
+    first, second = (slice(0, features, 2), slice(1, features, 2)) if interleaved else (slice(half), slice(half, features))
+    a, b = keys[..., first].astype(np.float64), keys[..., second].astype(np.float64)
+    x[..., first] = a * np.cos(angles) - b * np.sin(angles)
+    x[..., second] = b * np.cos(angles) + a * np.sin(angles)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("rotary", "features", "frequencies"),
+    [
+        (fovea.Rotary(), 64, 10000.0 ** (-np.arange(32) / 32)),
+        (fovea.Rotary(features=40, interleaved=True, base=500, interpolated=4), 40, 500.0 ** (-np.arange(20) / 20) / 4),
+        (fovea.Rotary(ntk_scaled=8), 64, (10000 * 8 ** (64 / 62)) ** (-np.arange(32) / 32)),
+        (fovea.Rotary(features=6, frequencies=[0.5, -2, 0]), 6, [0.5, -2, 0]),
+    ],
+)
+def test_keys_are_rotated_at_the_positions_that_they_get(rotary: fovea.Rotary, features: int, frequencies: Any) -> None:
+    keys, values = random_rows(np.random.default_rng(7), 12)
+    cache = fovea.KVCache(**{**SIZES, "layers": 1})
+    first = cache.add()
+    cache.append(first, keys[:, :, :6], values[:, :, :6], rotary=rotary)
+    second = cache.fork(first)
+    cache.evict(second, 0, 4)  # positions keep their numbers
+    for sequence in (second, first):
+        cache.append(sequence, keys[:, :, 6:9], values[:, :, 6:9], rotary=rotary)
+    elsewhere = replace(rotary, positions=[7, 7, -2])
+    cache.append(first, keys[:, :, 9:], values[:, :, 9:], rotary=elsewhere)
+    expected = rotated(keys, [*range(9), 7, 7, -2], features, frequencies, rotary.interleaved)[0]
+    for sequence in (first, second):
+        places, some_keys, some_values = rows_of(cache, sequence)
+        np.testing.assert_allclose(some_keys, expected[:, places], atol=1e-6)
+        np.testing.assert_array_equal(some_values, values[0][:, places])
+
+
+def test_rotations_that_do_not_fit_change_nothing() -> None:
+    cache = fovea.KVCache(**SIZES)
+    s = cache.add()
+    keys, values = random_rows(np.random.default_rng(8), 3)
+    for wrong, error, sentence in (
+        (fovea.Rotary(features=5), fovea.ShapeError, "rotary on keys: 5 features cannot be rotated in pairs, a head has 64"),
+        (fovea.Rotary(features=66, frequencies=[1]), fovea.ShapeError, "66 features cannot be rotated in pairs"),
+        (fovea.Rotary(features=-2, frequencies=[1]), fovea.ShapeError, "-2 features cannot be rotated in pairs"),
+        (fovea.Rotary(features=2.5), fovea.ArgumentError, "features is 2.5, it must be an integer"),
+        (fovea.Rotary(frequencies=[1, 2]), fovea.ShapeError, r"frequencies are \(2,\), they must be \(32,\)"),
+        (fovea.Rotary(frequencies=["a"]), fovea.ArgumentError, "frequencies has elements of"),
+        (fovea.Rotary(positions=[1, 2]), fovea.ShapeError, r"positions are \(2,\), they must be \(3,\)"),
+        (fovea.Rotary(positions=[0.5, 1, 2]), fovea.ArgumentError, "positions has elements of float64"),
+        (fovea.Rotary(base=0), fovea.Error, "rotary: base is 0.0, it must be above 0"),
+        (fovea.Rotary(ntk_scaled=float("nan")), fovea.Error, "rotary: ntk_scaled is nan, it must be above 0"),
+        (fovea.Rotary(interpolated="a"), fovea.ArgumentError, "interpolated is 'a', it must be a number"),
+        (10000, fovea.ArgumentError, "rotary is of type int, it must be a fovea.Rotary"),
+    ):
+        with pytest.raises(error, match=sentence):
+            cache.append(s, keys, values, rotary=wrong)  # type: ignore[arg-type]
+    assert (cache.length(s), cache.free_pages()) == (0, 12)
+
+
+def given_memory(key_type: str, value_type: str) -> tuple[np.ndarray, np.ndarray]:
+    """Memory for caches of SIZES, of which no byte is 0."""
+    arrays = []
+    for name, features in ((key_type, 64), (value_type, 32)):
+        element = ELEMENTS[name]
+        row = features if element.fields is None else features // 32 * element.itemsize
+        dtype = element if element.fields is None else np.dtype(np.uint8)
+        arrays.append(np.full((2, 12, 2, 4, row * dtype.itemsize), 0xFF, np.uint8).view(dtype))
+    return arrays[0], arrays[1]
+
+
+@pytest.mark.parametrize("type_name", ELEMENTS)
+def test_pages_lie_in_memory_of_the_caller(type_name: str) -> None:
+    other = list(ELEMENTS)[list(ELEMENTS).index(type_name) - 1]
+    types = {"key_type": type_name, "value_type": other}
+    memory = given_memory(type_name, other)
+    keys, values = random_rows(np.random.default_rng(9), 7)
+    own, given = fovea.KVCache(**SIZES, **types), fovea.KVCache(**SIZES, **types, memory=memory)
+    for cache in (own, given):
+        cache.append(cache.add(), keys, values, layer=1, rotary=fovea.Rotary())
+    for got, expected in zip(rows_of(given, 0, 1), rows_of(own, 0, 1)):
+        np.testing.assert_array_equal(got, expected)
+    batch = given.batch([0], layer=1)
+    for array, pages in zip(memory, (batch.keys, batch.values)):
+        assert pages.ctypes.data == array[1].ctypes.data and pages.shape == array[1].shape
+        np.testing.assert_array_equal(pages.view(np.uint8), array[1].view(np.uint8))
+        assert (array[0].view(np.uint8) == 0xFF).all()
+
+
+def test_memory_may_be_listed_by_layer_and_lives_as_long_as_the_pages() -> None:
+    keys, values = random_rows(np.random.default_rng(10), 3)
+    memory = tuple([array.copy() for array in arrays] for arrays in given_memory("f32", "f32"))
+    cache = fovea.KVCache(**SIZES, memory=memory)
+    cache.append(cache.add(), keys, values)
+    gone = weakref.ref(memory[0][0])
+    batch = cache.batch([0])
+    del cache, memory
+    gc.collect()
+    assert gone() is not None
+    np.testing.assert_array_equal(batch.keys[batch.page_table[0, 0], :, :3], keys[0])
+    del batch
+    gc.collect()
+    assert gone() is None
+
+
+def test_memory_that_cannot_be_that_of_a_cache() -> None:
+    keys, values = given_memory("f32", "f16")
+    both = np.zeros(2 * keys.nbytes, np.uint8)
+    odd = both[1 : 1 + keys.nbytes].view(np.float32).reshape(keys.shape)
+    read_only = keys.copy()
+    read_only.flags.writeable = False
+    it_must_be = r"it must be \(12, 2, 4, 64\)"
+    untouched = [x.copy() for x in (keys, values)]
+    for memory, error, sentence in (
+        (keys, fovea.ShapeError, "the memory of keys is that of 12 layers, the cache has 2"),
+        (3, fovea.ArgumentError, r"memory is of type int, it must be \(keys, values\)"),
+        ((keys,), fovea.ArgumentError, r"memory is of type tuple, it must be \(keys, values\)"),
+        ((keys, None), fovea.ArgumentError, "the memory of values is of type NoneType"),
+        ((keys[0], values), fovea.ShapeError, "the memory of keys is that of 12 layers, the cache has 2"),
+        ((keys[:1], values), fovea.ShapeError, "the memory of keys is that of 1 layer, the cache has 2"),
+        (([keys[0]], values), fovea.ShapeError, "the memory of keys is that of 1 layer, the cache has 2"),
+        ((keys[:, :11], values), fovea.ShapeError, r"keys of layer 0 is \(11, 2, 4, 64\), " + it_must_be),
+        ((keys.reshape(2, -1), values), fovea.ShapeError, r"keys of layer 0 is \(6144,\), " + it_must_be),
+        ((np.float32(0), values), fovea.ShapeError, "the memory of keys is that of 0 layers"),
+        ((keys.astype(float), values), fovea.ArgumentError, "the memory of keys has elements of float64, it must have float32"),
+        ((keys.astype(">f4"), values), fovea.ArgumentError, "has elements of >f4, it must have float32"),
+        ((keys, values.view(np.uint16)), fovea.ArgumentError, "values has elements of uint16, it must have float16"),
+        ((read_only, values), fovea.ArgumentError, "the memory of keys of layer 0 is read-only, it must be writable"),
+        ((np.asfortranarray(keys), values), fovea.ShapeError, "it must have no gaps"),
+        (([keys[0], keys[0]], values), fovea.ShapeError, "the memory of keys of layer . overlaps that of keys of layer ."),
+        ((odd, values), fovea.ShapeError, "the memory of keys of layer 0 must be aligned to 4 bytes"),
+    ):
+        with pytest.raises(error, match=sentence):
+            fovea.KVCache(**SIZES, value_type="f16", memory=memory)
+    for array, before in zip((keys, values), untouched):
+        np.testing.assert_array_equal(array.view(np.uint8), before.view(np.uint8))
+    with pytest.raises(fovea.ShapeError, match="-1 pages"):
+        fovea.KVCache(**{**SIZES, "pages": -1}, value_type="f16", memory=(keys, values))
+    none = {**SIZES, "pages": 0}
+    fovea.KVCache(**none, memory=tuple(np.empty((2, 0, 2, 4, n), np.float32) for n in (64, 32)))
 
 
 def softmax_sum(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:

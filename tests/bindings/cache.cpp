@@ -2,6 +2,7 @@
 // Caches for C beside those of C++: the same steps give the same pages, byte for byte, the same batches and sentences.
 #include <fovea/bindings/cache.hpp>
 #include <fovea/kv_cache.hpp>
+#include <fovea/project/rotary.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -66,8 +67,14 @@ void check_same(bindings::layered_cache& of_c, std::vector<cache_of_layer> const
 TEST_CASE("a cache for C holds in each layer what one of C++ does", "[bindings]") {
     for (unsigned seed = 1; seed <= 4; ++seed) {
         testing::dice random(seed);
-        bindings::layered_cache of_c(
-            {3, sizes.heads, sizes.key_features, sizes.value_features, sizes.pages, sizes.page_size, "q8_0", "f16"});
+        fovea_cache_sizes const of_layers{
+            3, sizes.heads, sizes.key_features, sizes.value_features, sizes.pages, sizes.page_size, "q8_0", "f16"};
+        bindings::cache_layout const layout(of_layers);
+        std::vector<std::byte> memory(static_cast<std::size_t>(3 * (layout.key_bytes + layout.value_bytes)));
+        std::vector<fovea_cache_memory> given;
+        for (auto* at = memory.data(); given.size() < 3; at += layout.key_bytes + layout.value_bytes)
+            given.push_back({at, at + layout.key_bytes, layout.key_bytes, layout.value_bytes});
+        bindings::layered_cache of_c(of_layers, seed % 2 == 0 ? given.data() : nullptr);
         std::vector<cache_of_layer> layers;
         for (int n = 0; n < 3; ++n) layers.emplace_back(sizes);
         std::vector<std::int64_t> used{};
@@ -97,9 +104,16 @@ TEST_CASE("a cache for C holds in each layer what one of C++ does", "[bindings]"
                 index_t const layer = random.between(0, 2), count = random.between(0, 7);
                 auto const keys = testing::random_tensor<float, 4>(random, {1, 2, count, 64}),
                            values = testing::random_tensor<float, 4>(random, {1, 2, count, 5});
-                CHECK(sentence_of([&] { of_c.append(layer, s, keys.view(), values.view()); }) == sentence_of([&] {
-                          layers[static_cast<std::size_t>(layer)].append(s, keys.view(), values.view());
-                      }));
+                auto& own = layers[static_cast<std::size_t>(layer)];
+                bool const rotated = random.between(0, 1) == 1;
+                index_t const turned = random.between(0, 65);
+                fovea_rotary const how{turned, 1, 500, 4, 0, nullptr, nullptr};
+                CHECK(sentence_of([&] { of_c.append(layer, s, keys.view(), values.view(), rotated ? &how : nullptr); })
+                      == sentence_of([&] {
+                             if (!rotated) return own.append(s, keys.view(), values.view());
+                             own.append(s, keys.view(), values.view(),
+                                        rotary.features(turned).interleaved().base(500).interpolated(4));
+                         }));
             }
             check_same(of_c, layers, used);
         }

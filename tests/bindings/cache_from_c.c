@@ -29,7 +29,7 @@ static fovea_cache_sizes sizes_of(char const* key_type, char const* value_type) 
 static fovea_cache* cache_of(char const* key_type, char const* value_type) {
     fovea_cache_sizes const sizes = sizes_of(key_type, value_type);
     fovea_cache* cache = NULL;
-    CHECK(bound_cache_create(&how, &sizes, &cache) == FOVEA_OK && cache != NULL);
+    CHECK(bound_cache_create(&how, &sizes, NULL, &cache) == FOVEA_OK && cache != NULL);
     return cache;
 }
 
@@ -137,7 +137,7 @@ static bool append(fovea_cache* cache, int s, bool used) {
     int64_t free_pages = 0;
     bound_cache_free_pages(&how, cache, layer, &free_pages);
     fovea_status const status =
-        bound_cache_append(&how, cache, layer, s, rows(keys[0], count, features), rows(added[0], count, values));
+        bound_cache_append(&how, cache, layer, s, rows(keys[0], count, features), rows(added[0], count, values), NULL);
     if (!used) return status == FOVEA_SHAPE_ERROR;
     if (status != FOVEA_OK) return status == FOVEA_SHAPE_ERROR && free_pages < count / slots + 2;
     layer_model* const own = &expected[s].layers[layer];
@@ -210,9 +210,9 @@ static void types(void) {
         int64_t s;
         fovea_cache_batch batch;
         CHECK(bound_cache_add(&how, cache, &s) == FOVEA_OK);
-        CHECK(
-            bound_cache_append(&how, cache, 1, s, rows(keys[0], slots + 2, features), rows(added[0], slots + 2, values))
-            == FOVEA_OK);
+        CHECK(bound_cache_append(&how, cache, 1, s, rows(keys[0], slots + 2, features),
+                                 rows(added[0], slots + 2, values), NULL)
+              == FOVEA_OK);
         CHECK(bound_cache_batch(&how, cache, 1, &s, 1, &batch) == FOVEA_OK && batch.pages == 2);
         for (int n = 0; n < slots + 2; ++n)
             for (int h = 0; h < heads; ++h) {
@@ -290,19 +290,19 @@ static void decoding(void) {
                                      .key_type = "f32",
                                      .value_type = "f32"};
     fovea_cache* cache = NULL;
-    must(bound_cache_create(&how, &sizes, &cache));
+    must(bound_cache_create(&how, &sizes, NULL, &cache));
     int64_t both[2];
     must(bound_cache_add(&how, cache, &both[0]));
     for (int layer = 0; layer < layers; ++layer)
         must(bound_cache_append(&how, cache, layer, both[0], keys_at(layer, 0, 0, prompt),
-                                values_at(layer, 0, 0, prompt)));
+                                values_at(layer, 0, 0, prompt), NULL));
     must(bound_cache_fork(&how, cache, both[0], &both[1]));  // the pages of the prompt are shared
     //! [prompt]
     for (int layer = 0; layer < layers; ++layer) {
         //! [step]
         for (int b = 0; b < 2; ++b)
             must(bound_cache_append(&how, cache, layer, both[b], keys_at(layer, b, prompt, 1),
-                                    values_at(layer, b, prompt, 1)));
+                                    values_at(layer, b, prompt, 1), NULL));
         fovea_cache_batch batch;
         must(bound_cache_batch(&how, cache, layer, both, 2, &batch));
         int32_t const lengths[] = {(int32_t)batch.lengths[0], (int32_t)batch.lengths[1]};
@@ -325,27 +325,185 @@ static bool refused(fovea_status status, char const* sentence) {
     return status != FOVEA_OK && strstr(message, sentence) != NULL;
 }
 
+/* Keys are rotated at the positions that they get, or at those that are said, as the formula of rotary has it; a fork
+   that is appended to leaves the other sequence as it was. */
+static void check_rotated(fovea_rotary const* how_rotated, int turned, double base, double stretch) {
+    int64_t const positions[] = {7, 7, 3};
+    fovea_cache* const cache = cache_of("f32", "f32");
+    int64_t first, second;
+    must(bound_cache_add(&how, cache, &first));
+    must(bound_cache_append(&how, cache, 1, first, keys_at(0, 0, 0, slots + 1), values_at(0, 0, 0, slots + 1),
+                            how_rotated));
+    must(bound_cache_fork(&how, cache, first, &second));
+    fovea_rotary there = *how_rotated;
+    there.positions = positions;
+    must(bound_cache_append(&how, cache, 1, second, keys_at(1, 1, 0, 3), values_at(1, 1, 0, 3), &there));
+    must(bound_cache_append(&how, cache, 1, first, keys_at(0, 0, slots + 1, 1), values_at(0, 0, slots + 1, 1),
+                            how_rotated));
+    for (int b = 0; b < 2; ++b) {
+        fovea_cache_batch batch;
+        must(bound_cache_batch(&how, cache, 1, b == 0 ? &first : &second, 1, &batch));
+        for (int n = 0; n < slots + (b == 0 ? 2 : 4); ++n)
+            for (int i = 0; i < heads * features; ++i) {
+                bool const is_new = b == 1 && n > slots;
+                float const* const row =
+                    (is_new ? keys_of[1][1][n - slots - 1] : keys_of[0][0][n]) + i / features * features;
+                int const c = i % features, half = turned / 2;
+                int const pair = how_rotated->interleaved ? c / 2 : c % half;
+                bool const is_second = how_rotated->interleaved ? c % 2 == 1 : c >= half;
+                int const other = how_rotated->interleaved ? c ^ 1 : is_second ? c - half : c + half;
+                double const p = (double)(is_new ? positions[n - slots - 1] : n) / stretch;
+                double const frequency = how_rotated->frequencies != NULL ? (double)how_rotated->frequencies[pair]
+                                                                          : pow(base, -2.0 * pair / turned);
+                double const angle = p * frequency, sign = is_second ? 1 : -1;
+                double const wanted =
+                    c >= turned ? (double)row[c] : (double)row[c] * cos(angle) + sign * (double)row[other] * sin(angle);
+                int64_t const at = (batch.page_table[n / slots] * heads + i / features) * slots + n % slots;
+                CHECK(fabs((double)((float const*)batch.keys)[at * features + c] - wanted) < 1e-6);
+            }
+        for (int n = 0; n < slots + 2; ++n)
+            for (int i = 0; i < heads * values; ++i) {
+                float const* const own = b == 1 && n > slots ? values_of[1][1][n - slots - 1] : values_of[0][0][n];
+                int64_t const at = (batch.page_table[n / slots] * heads + i / values) * slots + n % slots;
+                CHECK(((float const*)batch.values)[at * values + i % values] == own[i]);
+            }
+    }
+    bound_cache_destroy(cache);
+}
+static void rotation(void) {
+    float frequencies[3] = {0.5f, -2, 0};
+    fovea_rotary how_rotated = {0};
+    check_rotated(&how_rotated, features, 10000, 1);
+    how_rotated.interleaved = 1;
+    how_rotated.features = 40;
+    how_rotated.base = 500;
+    how_rotated.interpolated = 4;
+    check_rotated(&how_rotated, 40, 500, 4);
+    how_rotated.ntk_scaled = 8;
+    check_rotated(&how_rotated, 40, 500 * pow(8, 40.0 / 38), 4);
+    how_rotated = (fovea_rotary){.features = 6, .frequencies = frequencies};
+    check_rotated(&how_rotated, 6, 0, 1);
+
+    fovea_cache* const cache = cache_of("q8_0", "f16");
+    int64_t s, length_now = -1;
+    must(bound_cache_add(&how, cache, &s));
+    struct {
+        fovea_rotary what;
+        char const* sentence;
+    } const wrong[] = {{{.features = 5}, "rotary on keys: 5 features cannot be rotated in pairs, a head has 64"},
+                       {{.features = 66}, "rotary on keys: 66 features cannot be rotated"},
+                       {{.features = -2, .frequencies = frequencies}, "rotary on keys: -2 features cannot be rotated"},
+                       {{.features = INT64_MIN, .frequencies = frequencies}, "features cannot be rotated in pairs"},
+                       {{.base = -1}, "rotary: a base or factor is -1, it must be above 0"},
+                       {{.interpolated = (double)NAN}, "rotary: a base or factor"},
+                       {{.ntk_scaled = -0.5}, "rotary: a base or factor is -0.5"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+        CHECK(refused(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 2), values_at(0, 0, 0, 2), &wrong[i].what),
+                      wrong[i].sentence));
+    must(bound_cache_length(&how, cache, 0, s, &length_now));
+    CHECK(length_now == 0);
+    how_rotated = (fovea_rotary){0};
+    must(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 0), values_at(0, 0, 0, 0), &how_rotated));
+    bound_cache_destroy(cache);
+}
+
+/* A cache in memory of the caller's writes there alone, and where the pages are. */
+static void given_memory(void) {
+    fovea_cache_sizes sizes = sizes_of("f32", "q4_0");
+    int64_t of_keys = 0, of_values = 0;
+    must(bound_cache_bytes(&how, &sizes, &of_keys, &of_values));
+    CHECK(of_keys == pages * heads * slots * features * 4);
+    CHECK(of_values == pages * heads * slots * values / 32 * 18);
+    enum { guard = 64 };
+    int64_t const both = of_keys + of_values, all = layers * both + 2 * guard;
+    unsigned char* const memory = malloc((size_t)all);
+    CHECK(memory != NULL);
+    if (memory == NULL) return;
+    memset(memory, 0xff, (size_t)all); /* NaN */
+    fovea_cache_memory given[layers];
+    for (int layer = 0; layer < layers; ++layer)
+        given[layer] = (fovea_cache_memory){memory + guard + layer * both, memory + guard + layer * both + of_keys,
+                                            of_keys, of_values};
+    fovea_cache* cache = NULL;
+    must(bound_cache_create(&how, &sizes, given, &cache));
+    int64_t s;
+    must(bound_cache_add(&how, cache, &s));
+    must(bound_cache_append(&how, cache, 1, s, keys_at(1, 0, 0, length), values_at(1, 0, 0, length), NULL));
+    fovea_cache_batch batch;
+    must(bound_cache_batch(&how, cache, 1, &s, 1, &batch));
+    CHECK(batch.keys == given[1].keys && batch.values == given[1].values);
+    for (int n = 0; n < length; ++n) {
+        int64_t const at = batch.page_table[n / slots] * heads * slots + n % slots;
+        float const* const row = (float const*)given[1].keys + at * features;
+        CHECK(memcmp(row, keys_of[1][0][n], features * sizeof(float)) == 0);
+    }
+    int64_t untouched = 0;
+    for (int64_t i = 0; i < all; ++i) untouched += memory[i] == 0xff && (i < guard + both || i >= all - guard);
+    CHECK(untouched == both + 2 * guard);
+    bound_cache_destroy(cache);
+
+    cache = NULL;
+    given[1].key_bytes = of_keys - 1;
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache),
+                  "kv_cache: the memory of keys of layer 1 has 32767 bytes, and the pages need 32768"));
+    given[1].key_bytes = -1;
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache), "the memory of keys of layer 1 has -1 bytes"));
+    given[1].key_bytes = INT64_MAX; /* of which the pages take what they need */
+    must(bound_cache_create(&how, &sizes, given, &cache));
+    bound_cache_destroy(cache);
+    cache = NULL;
+    given[0].values = NULL;
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache), "the memory of values of layer 0 is null, and the"));
+    given[0].values = (char*)given[1].keys - of_values + 2;
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache),
+                  "the memory of values of layer 0 overlaps that of keys of layer 1"));
+    given[0].values = (char*)given[1].values + 2;
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache),
+                  "the memory of values of layer 1 overlaps that of values of layer 0"));
+    given[0].values = memory + guard + of_keys;
+    given[0].keys = memory + guard - 2;
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache),
+                  "the memory of keys of layer 0 must be aligned to 4 bytes"));
+    given[0].keys = memory + guard;
+    sizes.value_type = "q5_0";
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache), "value_type is 'q5_0'"));
+    CHECK(refused(bound_cache_bytes(&how, &sizes, &of_keys, &of_values), "value_type is 'q5_0'"));
+    sizes.value_type = "f32";
+    CHECK(refused(bound_cache_bytes(&how, &sizes, NULL, &of_values), "key_bytes is null"));
+    of_keys = -5;
+    CHECK(refused(bound_cache_bytes(&how, &sizes, &of_keys, NULL), "value_bytes is null") && of_keys == -5);
+    CHECK(refused(bound_cache_bytes(&how, NULL, &of_keys, &of_values), "sizes is null"));
+    sizes.layers = 0;
+    CHECK(refused(bound_cache_create(&how, &sizes, given, &cache), "layers is 0"));
+    CHECK(cache == NULL);
+    sizes = (fovea_cache_sizes){1, 1, 1, 1, 0, 1, "f32", "f32"}; /* no page takes no memory */
+    given[0] = (fovea_cache_memory){NULL, NULL, 0, 0};
+    must(bound_cache_create(&how, &sizes, given, &cache));
+    bound_cache_destroy(cache);
+    free(memory);
+}
+
 static void mistakes(void) {
     fovea_cache* cache = NULL;
     int64_t const huge = INT64_MAX;
     fovea_cache_sizes sizes = sizes_of("f64", "f32");
-    CHECK(refused(bound_cache_create(&how, &sizes, &cache), "key_type is 'f64', it must be one of f32, bf16"));
+    CHECK(refused(bound_cache_create(&how, &sizes, NULL, &cache), "key_type is 'f64', it must be one of f32, bf16"));
     sizes = sizes_of("f32", NULL);
-    CHECK(refused(bound_cache_create(&how, &sizes, &cache), "value_type is '', it must be one of f32, bf16"));
+    CHECK(refused(bound_cache_create(&how, &sizes, NULL, &cache), "value_type is '', it must be one of f32, bf16"));
     sizes = sizes_of("q8_0", "q8_0");
     sizes.value_features = 40;
-    CHECK(refused(bound_cache_create(&how, &sizes, &cache), "features are whole blocks"));
+    CHECK(refused(bound_cache_create(&how, &sizes, NULL, &cache), "features are whole blocks"));
     sizes = sizes_of("f32", "f32");
     for (int layer = 0; layer < 3; ++layer) {
         sizes.layers = layer == 2 ? huge : -layer;
-        CHECK(refused(bound_cache_create(&how, &sizes, &cache), "it must be from 1 to 2147483647"));
+        CHECK(refused(bound_cache_create(&how, &sizes, NULL, &cache), "it must be from 1 to 2147483647"));
     }
     sizes = sizes_of("f32", "f32");
     sizes.page_size = huge;
-    CHECK(refused(bound_cache_create(&how, &sizes, &cache), "are more than can be counted"));
-    CHECK(refused(bound_cache_create(&how, NULL, &cache), "sizes is null, it must be an address"));
+    CHECK(refused(bound_cache_create(&how, &sizes, NULL, &cache), "are more than can be counted"));
+    CHECK(refused(bound_cache_create(&how, NULL, NULL, &cache), "sizes is null, it must be an address"));
     CHECK(cache == NULL);
-    CHECK(refused(bound_cache_create(&how, &sizes, NULL), "cache is null, it must be an address"));
+    CHECK(refused(bound_cache_create(&how, &sizes, NULL, NULL), "cache is null, it must be an address"));
     CHECK(refused(bound_cache_remove(&how, NULL, 0), "cache is null, it must be an address"));
     bound_cache_destroy(NULL);
 
@@ -355,24 +513,24 @@ static void mistakes(void) {
     must(bound_cache_add(&how, cache, &s));
     CHECK(s == 0); /* what was refused has begun none */
     CHECK(refused(bound_cache_fork(&how, cache, s, NULL), "forked is null"));
-    CHECK(refused(bound_cache_append(&how, cache, layers, s, keys_at(0, 0, 0, 1), values_at(0, 0, 0, 1)),
+    CHECK(refused(bound_cache_append(&how, cache, layers, s, keys_at(0, 0, 0, 1), values_at(0, 0, 0, 1), NULL),
                   "layer is 2, it must be from 0 to 1"));
-    CHECK(refused(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 2), values_at(0, 0, 0, 1)),
+    CHECK(refused(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 2), values_at(0, 0, 0, 1), NULL),
                   "keys are (1, 2, 2, 64) and values (1, 2, 1, 32), and must be"));
     fovea_input_f32 wrong = keys_at(0, 0, 0, 1);
     wrong.data = NULL;
-    CHECK(refused(bound_cache_append(&how, cache, 0, s, wrong, values_at(0, 0, 0, 1)),
+    CHECK(refused(bound_cache_append(&how, cache, 0, s, wrong, values_at(0, 0, 0, 1), NULL),
                   "keys is (1, 2, 1, 64) and its data"));
     wrong = values_at(0, 0, 0, 1);
     wrong.strides[3] = 2;
-    CHECK(
-        refused(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 1), wrong), "the last axis must be contiguous"));
+    CHECK(refused(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 1), wrong, NULL),
+                  "the last axis must be contiguous"));
     wrong.strides[3] = 1;
     wrong.strides[1] = huge;
-    CHECK(refused(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 1), wrong),
+    CHECK(refused(bound_cache_append(&how, cache, 0, s, keys_at(0, 0, 0, 1), wrong, NULL),
                   "values is (1, 2, 1, 32) with strides"));
     wrong = keys_at(0, 0, 0, -1);
-    CHECK(refused(bound_cache_append(&how, cache, 0, s, wrong, rows(values_of[0][0][0], -1, values)),
+    CHECK(refused(bound_cache_append(&how, cache, 0, s, wrong, rows(values_of[0][0][0], -1, values), NULL),
                   "it must be 0 or more"));
     for (int layer = 0; layer < layers; ++layer)
         CHECK(bound_cache_length(&how, cache, layer, s, &s) == FOVEA_OK && s == 0);
@@ -390,23 +548,23 @@ static void mistakes(void) {
     bound_cache_destroy(cache);
 
     fovea_cache_sizes const small = {1, 1, 1, 1, 4, 4, "f32", "f32"};
-    must(bound_cache_create(&how, &small, &cache));
+    must(bound_cache_create(&how, &small, NULL, &cache));
     must(bound_cache_add(&how, cache, &s));
     float const x = 1;
     fovea_input_f32 row = {&x, {1, 1, 3, 1}, {0, 0, 0, 1}};
-    must(bound_cache_append(&how, cache, 0, s, row, row));
+    must(bound_cache_append(&how, cache, 0, s, row, row, NULL));
     row.extents[2] = huge; /* a row as often as can be counted */
-    CHECK(refused(bound_cache_append(&how, cache, 0, s, row, row), "pages, and 3 are free"));
+    CHECK(refused(bound_cache_append(&how, cache, 0, s, row, row, NULL), "pages, and 3 are free"));
     row.extents[2] = 13;
-    must(bound_cache_append(&how, cache, 0, s, row, row));
+    must(bound_cache_append(&how, cache, 0, s, row, row, NULL));
     bound_cache_destroy(cache);
 
     fovea_cache_sizes const none = {1, 1, 1, 1, 0, huge, "f32", "f32"}; /* no page of the longest that can be */
-    must(bound_cache_create(&how, &none, &cache));
+    must(bound_cache_create(&how, &none, NULL, &cache));
     must(bound_cache_add(&how, cache, &s));
-    CHECK(refused(bound_cache_append(&how, cache, 0, s, row, row), "need 1 page, and 0 are free"));
+    CHECK(refused(bound_cache_append(&how, cache, 0, s, row, row, NULL), "need 1 page, and 0 are free"));
     row.extents[2] = 0;
-    must(bound_cache_append(&how, cache, 0, s, row, row));
+    must(bound_cache_append(&how, cache, 0, s, row, row, NULL));
     must(bound_cache_batch(&how, cache, 0, &s, 1, &batch));
     bound_cache_destroy(cache);
 }
@@ -415,6 +573,8 @@ int main(void) {
     random_steps();
     types();
     decoding();
+    rotation();
+    given_memory();
     mistakes();
     printf("%d checks, %d failures\n", checks, failures);
     return failures == 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The types that functions of compiled kernels take and give, in C11 and C++. Every header of kernels has it inside. */
 #ifndef FOVEA_BINDINGS_TYPES
-#define FOVEA_BINDINGS_TYPES 5
+#define FOVEA_BINDINGS_TYPES 6
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,6 +100,21 @@ typedef struct fovea_cache_sizes {
     int64_t pages, page_size;          /* how many each layer has, and the positions of each */
     char const *key_type, *value_type; /* "f32", "bf16", "f16", "fp8_e4m3", "fp8_e5m2", "q8_0", "q4_0" or "q4_1" */
 } fovea_cache_sizes;
+
+/* Memory of the caller's for the pages of a layer, which may hold anything and stays there as long as the cache. */
+typedef struct fovea_cache_memory {
+    void *keys, *values; /* aligned as elements of the types are */
+    int64_t key_bytes, value_bytes;
+} fovea_cache_memory;
+
+/* Keys are rotated at the positions that they get, as by `rotary` in C++; zeros stand for what that has by default. */
+typedef struct fovea_rotary {
+    int64_t features;                      /* the first ones of a head, which are rotated; 0: all */
+    int interleaved;                       /* pairs are (2 i, 2 i + 1); 0: (i, i + features / 2) */
+    double base, interpolated, ntk_scaled; /* 0: 10000, 1 and 1 */
+    float const* frequencies;              /* (features / 2), angles at position 1; null: those of base */
+    int64_t const* positions;              /* of the new keys; null: those that they have in the sequence */
+} fovea_rotary;
 
 /* Some sequences of a layer as the batch of a kernel over pages, until the cache changes or makes another one. */
 typedef struct fovea_cache_batch {

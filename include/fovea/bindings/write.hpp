@@ -101,12 +101,18 @@ struct cache_function {
     char const *name, *parameters, *comment;
 };
 inline constexpr cache_function cache_functions[] = {
-    {"create", "fovea_cache_sizes const* sizes, fovea_cache** cache", ""},
+    {"bytes", "fovea_cache_sizes const* sizes, int64_t* key_bytes, int64_t* value_bytes",
+     "The bytes that the pages of a layer take, for memory of the caller's."},
+    {"create", "fovea_cache_sizes const* sizes, fovea_cache_memory const* memory, fovea_cache** cache",
+     "A cache in memory of the caller's, one for each layer; in its own where that is null."},
     {"add", "fovea_cache* cache, int64_t* sequence", "A new sequence without positions."},
     {"fork", "fovea_cache* cache, int64_t sequence, int64_t* forked",
      "A new sequence with the positions of another, in the same pages."},
-    {"append", "fovea_cache* cache, int64_t layer, int64_t sequence, fovea_input_f32 keys, fovea_input_f32 values",
-     "New positions at the end of a sequence: (1, heads, positions, features), rounded to the types of the cache."},
+    {"append",
+     "fovea_cache* cache, int64_t layer, int64_t sequence, fovea_input_f32 keys, fovea_input_f32 values, "
+     "fovea_rotary const* rotary",
+     "New positions at the end of a sequence: (1, heads, positions, features), the keys rotated unless rotary is null, "
+     "then rounded to the types of the cache."},
     {"evict", "fovea_cache* cache, int64_t sequence, int64_t first, int64_t last",
      "Takes positions first to last - 1 out; the others keep their numbers."},
     {"truncate", "fovea_cache* cache, int64_t sequence, int64_t positions", "Keeps the first positions."},

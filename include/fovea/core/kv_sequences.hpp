@@ -12,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,31 @@ inline index_t elements_of_pages(kv_sizes const& s, index_t features, index_t fe
                           " are more than can be counted");
     return count / bytes;
 }
+
+/// kv_memory: memory that is given for the pages of what a name says, counted in elements or in bytes.
+struct kv_memory {
+    std::string name;
+    void const* data;
+    index_t size, bytes_of_each;
+
+    /// Errors: shape_error where it is smaller than the pages, or not aligned to their elements.
+    void check(index_t needed, char const* noun, index_t alignment) const {
+        auto const the_memory = "kv_cache: the memory of " + name;
+        if (data == nullptr && needed > 0)
+            throw shape_error(the_memory, " is null, and the pages need ", detail::counted(needed, noun));
+        if (size < needed)
+            throw shape_error(the_memory, " has ", detail::counted(size, noun), ", and the pages need ", needed);
+        if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) != 0)
+            throw shape_error(the_memory, " must be aligned to ", detail::counted(alignment, "byte"));
+    }
+    /// Errors: shape_error where some byte is that of another as well.
+    void check_apart(kv_memory const& other) const {
+        if (begin() < other.end() && other.begin() < end())
+            throw shape_error("kv_cache: the memory of ", name, " overlaps that of ", other.name);
+    }
+    std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(data); }
+    std::uintptr_t end() const { return begin() + static_cast<std::uintptr_t>(size * bytes_of_each); }
+};
 
 /// Errors: shape_error where rows to be appended are not those of new positions of one sequence, or cannot be read.
 template <class Key, class Value>

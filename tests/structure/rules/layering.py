@@ -4,7 +4,7 @@
                          +--> engine      plan -> kernel -> driver
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention
-  base, simd, driver/, gradient.hpp -> bindings
+  base, simd, driver/, gradient.hpp, project/rotary.hpp -> bindings
   base, driver/, gradient.hpp, parts/ -> interop    headers for other libraries, which include theirs
 
 Within driver/: run, call -> layer, dense, graph, recurrent -> the doors, which stand in driver/ itself. None of the four
@@ -38,8 +38,9 @@ MAY_INCLUDE = {
     "bindings": (*BASE, "simd", "driver", "bindings"),
     "interop": (*BASE, "driver", "parts", "interop"),
 }
-# Entry points outside of driver/, and who may include them: that of gradients knows the definition too.
-DOORS = {"gradient.hpp": ("bindings", "interop")}
+# Headers that others may include than their folders say: the entry point of gradients, which knows the definition too,
+# and the word by which caches for C rotate keys, without the engine.
+DOORS = {"gradient.hpp": ("bindings", "interop"), "project/rotary.hpp": ("bindings",)}
 # What headers outside interop/ may include of folders of headers.
 KNOWN_LIBRARIES = ("xsimd/", "boost/", "fovea/", "sys/")
 # The primary templates of vectors, which simd/arch/ specializes.
