@@ -114,4 +114,4 @@ gradient_operands_format = struct.Struct("P8q" * 7)
 nowhere = (0,) * 9  # where what is not wanted goes
 
 # One value of the union fovea_value by the kind of its argument.
-value_codes = {"table": "P", "graph": "P", "integer": "q", "derived": "q", "real": "d"}
+value_codes = {"table": "P", "bits": "P", "graph": "P", "integer": "q", "derived": "q", "real": "d"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -329,6 +330,43 @@ def as_table(x: Any, name: str, c_type: str) -> Array:
     if array.dtype != dtype and not np.can_cast(array.dtype, dtype, "same_kind"):
         raise ArgumentError(f"{name} has elements of {array.dtype}, it must have {dtype}")
     return _without_gaps(array, dtype)
+
+
+@dataclass
+class Bits:
+    """A table of conditions, eight in a byte, the first one least; each row of the last axis begins in a byte.
+
+    Attributes
+    ----------
+    packed : the bytes.
+    shape : of the conditions.
+    is_packed : whether the bytes were given, of which some rows may not use the last ones.
+    """
+
+    packed: Array
+    shape: tuple[int, ...]
+    is_packed: bool
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def narrow(self, last: int | None) -> None:
+        """Has rows of this many conditions, where they take the bytes that were given."""
+        if last is not None and self.is_packed and self.shape[-1] == (last + 7) // 8 * 8:
+            self.shape = (*self.shape[:-1], last)
+
+
+def as_bits(x: Any, name: str) -> Bits:
+    """Conditions from an array of bool, or from one of uint8 that has eight of them in each byte."""
+    array = _as_table(x, name)
+    if array.dtype == np.bool_:
+        packed = np.packbits(array, axis=-1, bitorder="little") if array.ndim > 0 else array
+        return Bits(np.ascontiguousarray(packed), array.shape, False)
+    if array.dtype != np.uint8:
+        raise ArgumentError(f"{name} has elements of {array.dtype}, it must have bool, or uint8 for eight in a byte")
+    *rows, last = array.shape or (0,)
+    return Bits(np.ascontiguousarray(array), (*rows, 8 * last) if array.ndim > 0 else (), True)
 
 
 def _without_gaps(array: Array, dtype: np.dtype[Any]) -> Array:

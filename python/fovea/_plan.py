@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _abi
-from ._arrays import TABLE_TYPES, Array, address_of, as_integer, as_table
+from ._arrays import TABLE_TYPES, Array, Bits, address_of, as_bits, as_integer, as_table
 from ._errors import ArgumentError, Error, ShapeError
 from ._graph import graph_of
 from ._info import Argument
@@ -45,7 +45,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Slot:
-    """One argument as C takes it; its kind is "table", "graph", "real", "integer", or "derived" from a table."""
+    """One argument as C takes it; its kind is "table", "bits", "graph", "real", "integer", or "derived" from a table."""
 
     argument: Argument
     kind: str
@@ -92,8 +92,8 @@ class Plan:
             s.argument.name: _CONVERT[s.kind](given[s.argument.name], s) for s in self.slots if s.kind in _CONVERT
         }
         known.update((s.argument.name, converted[s.argument.name].edges) for s in self.slots if s.kind == "graph")
-        tables = [(s, converted[s.argument.name]) for s in self.slots if s.kind == "table"]
-        for slot, table in tables:
+        tables = [(s, converted[s.argument.name]) for s in self.slots if s.kind in ("table", "bits")]
+        for slot, table in sorted(tables, key=lambda given: _is_packed(given[1])):
             _name_extents(slot, table, known)
         if self.is_paged:
             known["keys"] = known["pages"] * known.pop(SLOTS)
@@ -108,9 +108,12 @@ class Plan:
 
 def _slot_of(argument: Argument, axes: set[str]) -> Slot:
     if argument.shape:
+        axes_of_table = tuple(map(Axis.of, argument.shape))
+        if argument.type == "fovea_bits":
+            return Slot(argument, "bits", axes_of_table)
         if argument.type not in TABLE_TYPES:
             raise Error(f"{argument.name} is a table of {argument.type}, which this package does not know")
-        return Slot(argument, "table", tuple(map(Axis.of, argument.shape)))
+        return Slot(argument, "table", axes_of_table)
     if argument.type == "int64_t":
         return Slot(argument, "derived" if argument.name in axes else "integer")
     if argument.type == "double":
@@ -120,7 +123,12 @@ def _slot_of(argument: Argument, axes: set[str]) -> Slot:
     raise Error(f"{argument.name} is of type {argument.type}, which this package does not know")
 
 
-def _name_extents(slot: Slot, table: Array, known: Extents) -> None:
+def _is_packed(table: Array | Bits) -> bool:
+    """Whether its last axis may be shorter than its bytes say."""
+    return isinstance(table, Bits) and table.is_packed
+
+
+def _name_extents(slot: Slot, table: Array | Bits, known: Extents) -> None:
     """Axes that no array before has named get their extents from this one."""
     if table.ndim != len(slot.axes):
         raise ShapeError(_sentence(slot, table, known))
@@ -129,19 +137,21 @@ def _name_extents(slot: Slot, table: Array, known: Extents) -> None:
             known[axis.name] = extent - axis.more
 
 
-def _require_extents(slot: Slot, table: Array, known: Extents) -> None:
+def _require_extents(slot: Slot, table: Array | Bits, known: Extents) -> None:
+    if isinstance(table, Bits):
+        table.narrow(slot.axes[-1].extent(known))
     for axis, extent in zip(slot.axes, table.shape):
         if axis.extent(known) != extent or known.get(axis.name, 0) < 0:
             raise ShapeError(_sentence(slot, table, known))
 
 
-def _sentence(slot: Slot, table: Array, known: Extents) -> str:
+def _sentence(slot: Slot, table: Array | Bits, known: Extents) -> str:
     names = ", ".join(axis.text for axis in slot.axes)
     needed = [axis.extent(known) for axis in slot.axes]
     here = ", ".join(
         axis.text if n is None or known.get(axis.name, 0) < 0 else str(n) for axis, n in zip(slot.axes, needed)
     )
-    has = ", ".join(map(str, table.shape))
+    has = ", ".join(map(str, table.shape)) + (" bits" if table.shape and _is_packed(table) else "")
     return f"{slot.argument.name} is ({has}), it must be ({names})" + (f", here ({here})" if here != names else "")
 
 
@@ -160,12 +170,14 @@ def _real(x: Any, slot: Slot) -> float:
 
 _CONVERT: dict[str, Callable[[Any, Slot], Any]] = {
     "table": lambda x, slot: as_table(x, slot.argument.name, slot.argument.type),
+    "bits": lambda x, slot: as_bits(x, slot.argument.name),
     "graph": lambda x, slot: graph_of(x, slot.argument.name),
     "real": _real,
     "integer": lambda x, slot: as_integer(x, slot.argument.name),
 }
 _PACK: dict[str, Callable[[Any], Any]] = {
     "table": address_of,
+    "bits": lambda bits: address_of(bits.packed),
     "graph": operator.attrgetter("address"),
     "real": float,
     "integer": int,

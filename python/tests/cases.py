@@ -130,7 +130,7 @@ def _example(a: fovea.Argument, extents: dict[str, int], random: np.random.Gener
         return random.integers(1, extents["keys"] + 1, shape).astype(np.int32)
     if a.name.endswith("offsets"):
         return np.linspace(0, extents["queries"], shape[0]).astype(np.int64)
-    if a.type == "bool":
+    if a.type in ("bool", "fovea_bits"):
         return random.random(shape) < 0.7
     if "int" in a.type:
         return np.sort(random.integers(0, 2, shape), axis=-1)

@@ -90,6 +90,10 @@ def edges(d: np.ndarray, a: dict[str, Any]) -> np.ndarray:
     return adjacency(a["edges"], d.shape[1])
 
 
+def listed(d: np.ndarray, a: dict[str, Any]) -> np.ndarray:
+    return a["bits"] & a["bytes"]
+
+
 def lengths(d: np.ndarray, a: dict[str, Any]) -> np.ndarray:
     return np.arange(d.shape[1]) < np.asarray(a["lengths"])[:, None, None, None]
 
@@ -156,6 +160,7 @@ REFERENCES = {
     "sigmoid": Reference(scaled, everything, sigmoid),
     "linear": Reference(linear, causal, proportional),
     "decode": Reference(scaled, lengths),
+    "listed": Reference(scaled, listed),
 }
 
 

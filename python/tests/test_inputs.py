@@ -168,6 +168,34 @@ def test_integers_may_be_of_any_width() -> None:
     np.testing.assert_array_equal(case.with_arrays(arguments=same).run(), case.run())
 
 
+def test_conditions_are_packed_or_come_so() -> None:
+    case = make_case(kernel_named("listed"), positions=13)
+    bits = case.arguments["bits"]
+    packed = np.packbits(bits, axis=-1, bitorder="little")
+    packed[:, -1] |= 0xE0  # what is none of the 13 conditions
+    wide = np.zeros((13, 4), np.uint8)
+    wide[:, ::2] = packed
+    swapped = {"bits": case.arguments["bytes"], "bytes": bits}
+    np.testing.assert_array_equal(case.with_arrays(arguments=swapped).run(), case.run())
+    for same in (bits.tolist(), np.asfortranarray(bits), memoryview(bits), packed, wide[:, ::2], memoryview(packed)):
+        np.testing.assert_array_equal(case.with_arrays(arguments={**case.arguments, "bits": same}).run(), case.run())
+    here = r"it must be \(queries, keys\), here \(13, 13\)"
+    for wrong, error, sentence in (
+        (bits[:, :12], fovea.ShapeError, r"bits is \(13, 12\), " + here),
+        (packed[:, :1], fovea.ShapeError, r"bits is \(13, 8 bits\), " + here),
+        (packed.repeat(2, axis=1), fovea.ShapeError, r"bits is \(13, 32 bits\), " + here),
+        (packed[:12], fovea.ShapeError, r"bits is \(12, 13 bits\), " + here),
+        (packed.ravel(), fovea.ShapeError, r"bits is \(208 bits\), " + here),
+        (np.uint8(1), fovea.ShapeError, r"bits is \(\), " + here),
+        (np.array(True), fovea.ShapeError, r"bits is \(\), " + here),
+        (packed.astype(np.int8), fovea.ArgumentError, "bits has elements of int8, it must have bool, or uint8 for eight"),
+        (bits.astype(np.float32), fovea.ArgumentError, "bits has elements of float32"),
+        (bits.astype(int).tolist(), fovea.ArgumentError, "bits has elements of int64"),
+    ):
+        with pytest.raises(error, match=sentence):
+            case.with_arrays(arguments={**case.arguments, "bits": wrong}).run()
+
+
 def test_numbers_may_be_of_numpy() -> None:
     case = make_case(kernel_named("softcap", "capped"))
     expected = case.with_arrays(arguments={"cap": 2.0}).run()

@@ -87,6 +87,19 @@ def test_tables_are_converted_and_kept() -> None:
         plan.values({"a": [1.5, 2], "b": [256, 0]}, {})
 
 
+def test_bits_have_the_extent_that_a_table_names_or_all_of_their_bytes() -> None:
+    plan = Plan.of([Argument("a", "fovea_bits", ("n",)), Argument("b", "float", ("n",)), Argument("n", "int64_t")])
+    alone = Plan.of([Argument("a", "fovea_bits", ("n",)), Argument("n", "int64_t")])
+    packed, truths = np.array([3, 255], np.uint8), np.arange(11) % 2 == 0
+    for given in (packed, truths):
+        assert values(plan, "PPq", {}, a=given, b=np.zeros(11))[2] == 11
+    assert values(alone, "Pq", {}, a=packed)[1] == 16
+    assert values(alone, "Pq", {}, a=truths)[1] == 11
+    for n in (8, 17):
+        with pytest.raises(fovea.ShapeError, match=rf"^a is \(16 bits\), it must be \(n\), here \({n}\)$"):
+            plan.values({"a": packed, "b": np.zeros(n)}, {})
+
+
 def test_types_of_later_versions_are_refused() -> None:
     with pytest.raises(fovea.Error, match="x is of type fovea_tree, which this package does not know"):
         Plan.of([Argument("x", "fovea_tree")])

@@ -72,6 +72,9 @@ static double bias_of(int i, int j) { return 0.1 * ((3 * i + j) % 5); }
 static double even(double s, int h, int i, int j) { return (void)h, (i + j) % 2 == 0 ? s + bias_of(i, j) : -INFINITY; }
 static double first_nine(double s, int h, int i, int j) { return (void)h, (void)i, j < 9 ? s : -INFINITY; }
 
+static bool is_listed(int i, int j) { return i != 2 && (3 * i + j * j) % 4 < 2; }
+static double listed(double s, int h, int i, int j) { return (void)h, is_listed(i, j) ? s : -INFINITY; }
+
 static double const close = 2e-6;
 
 static void right_results(void) {
@@ -191,6 +194,38 @@ static void sequences(void) {
     CHECK(packed_r[0] == untouched);
 }
 
+/* Conditions in bits, each row of which begins in a byte, give the bits of those in bytes; other bits may be anything.
+ */
+static void bits(void) {
+    enum { row = (keys + 7) / 8 };
+    fovea_bits all_bits[queries * row], some_bits[queries * row];
+    bool all_bytes[queries * keys], some_bytes[queries * keys];
+    memset(all_bits, 0xff, sizeof all_bits);
+    memset(some_bits, 0, sizeof some_bits);
+    for (int i = 0; i < queries; ++i) {
+        for (int j = 0; j < keys; ++j) {
+            all_bytes[i * keys + j] = true;
+            some_bytes[i * keys + j] = is_listed(i, j);
+            if (is_listed(i, j)) some_bits[i * row + j / 8] |= (fovea_bits)(1u << j % 8);
+        }
+        some_bits[i * row + row - 1] |= (fovea_bits)(0xffu << keys % 8);
+    }
+    static float expected[r_size];
+    fovea_call const call = how();
+    CHECK(bound_listed_f32(&call, query(), key(), value(), result(), all_bits, some_bytes) == FOVEA_OK);
+    CHECK(greatest_difference(listed) < close);
+    memcpy(expected, r, sizeof r);
+    memset(r, 0, sizeof r);
+    CHECK(bound_listed_f32(&call, query(), key(), value(), result(), some_bits, all_bytes) == FOVEA_OK);
+    CHECK(memcmp(expected, r, sizeof r) == 0);
+    CHECK(bound_listed_f32(&call, query(), key(), value(), result(), NULL, all_bytes) == FOVEA_SHAPE_ERROR);
+    CHECK(strstr(message, "its data is a null pointer") != NULL);
+    r[0] = untouched; /* which lies in the bits */
+    CHECK(bound_listed_f32(&call, query(), key(), value(), result(), (fovea_bits*)(r + 1), all_bytes)
+          == FOVEA_SHAPE_ERROR);
+    CHECK(r[0] == untouched);
+}
+
 static fovea_status causal_of(fovea_input_f32 a, fovea_input_f32 b, fovea_input_f32 c, fovea_output_f32 out) {
     fovea_call const call = how();
     message[0] = '\0';
@@ -266,7 +301,7 @@ static void ways_to_call(void) {
     CHECK(bound_bindings_version() == FOVEA_BINDINGS_TYPES);
     size_t count = 0;
     fovea_kernel const* const all = bound_kernels(&count);
-    CHECK(count == 8);
+    CHECK(count == 9);
     for (size_t i = 0; i < count; ++i) {
         if (strcmp(all[i].name, "alibi") != 0) continue;
         CHECK(all[i].argument_count == 1 && strcmp(all[i].arguments[0].name, "slopes") == 0);
@@ -309,6 +344,7 @@ int main(int argument_count, char** arguments) {
         graphs();
         pages();
         sequences();
+        bits();
         mistakes();
         ways_to_call();
     }

@@ -36,6 +36,12 @@ inline constexpr auto visible = [](view<std::int32_t const, 1> lengths) {
     return scaled_dot | key_lengths(lengths) | softmax | weighted_sum;
 };
 
+/// Conditions for each pair, eight in a byte, beside some in a byte each.
+inline constexpr auto listed =
+    takes<"bits(queries, keys), bytes(queries, keys)">([](view<bit const, 2> bits, view<bool const, 2> bytes) {
+        return scaled_dot | mask_tensor(bits) | mask_tensor(bytes) | softmax | weighted_sum;
+    });
+
 inline constexpr auto packed = takes<"">([] { return scaled_dot | causal | softmax | weighted_sum; }).of_sequences();
 
 }  // namespace kernels

@@ -21,6 +21,7 @@ public:
     explicit random_call(unsigned seed) : engine_(seed) {
         for (auto& elements : elements_) elements.assign(1 << 16, 0.25f);
         table_.assign(1 << 12, 0.5f);
+        for (auto& each : conditions_) each = chance(3) ? 0 : 1;
     }
 
     /// A call of a kernel, or of its gradients.
@@ -119,6 +120,7 @@ private:
     }
     void const* table(std::string_view type, std::int64_t queries) {
         if (type == "float") return table_.data();
+        if (type == "bool" || type == "fovea_bits") return conditions_.data();
         numbers_.resize(64);
         pages_.resize(1 << 12);
         for (auto& page : pages_) page = static_cast<std::int32_t>(chance(9) ? one_of({-2, 4}) : one_of({0, 1, 2}));
@@ -130,6 +132,7 @@ private:
     std::mt19937 engine_;
     all_elements elements_, before_;
     std::vector<float> table_;
+    std::array<unsigned char, 1 << 12> conditions_{};
     std::vector<std::int32_t> pages_, listed_;
     std::vector<std::int64_t> numbers_, offsets_;
     std::array<fovea_array, 7> operands_{};

@@ -85,6 +85,7 @@ TEST_CASE("formulas name tables and numbers, and say which number was computed b
     CHECK(line(kernels::alibi_causal, 0) == "score    sum(q * k) * rsqrt(dim) + slopes[head] * (kv_idx - q_idx)");
     CHECK(line(kernels::capped, 0) == "score    cap * tanh(sum(q * k) * rsqrt(dim) / cap)");
     CHECK(line(kernels::window, 1) == "pairs    q_idx - kv_idx <= left && kv_idx - q_idx <= right");
+    CHECK(line(kernels::listed, 1) == "pairs    bits[q_idx, kv_idx] && bytes[q_idx, kv_idx]");
     auto const halved =
         takes<"cap">([](float cap) { return dot | rescore(score / (cap / 2)) | softmax | weighted_sum; });
     CHECK(line(halved, 0) == "score    sum(q * k) / (computed)");

@@ -33,7 +33,11 @@ TEST_CASE("tables are those of the whole sequence, and queries may be others tha
     std::vector<int> const lengths{170, 99};
     testing::dice random{5};
     auto const table = testing::random_tensor<float>(random, extents_t<2>{61, 170});
-    check_defined(whole, mpi::contiguous, 16, scaled_dot | bias(table) | key_lengths(lengths) | softmax | weighted_sum);
+    std::vector<std::uint8_t> seen(61 * 170 / 8 + 1);
+    for (auto& each : seen) each = static_cast<std::uint8_t>(random.between(0, 255));
+    auto const bits = packed_bits(seen, {61, 170});  // rows that begin anywhere in a byte
+    check_defined(whole, mpi::contiguous, 16,
+                  scaled_dot | bias(table) | mask_tensor(bits) | key_lengths(lengths) | softmax | weighted_sum);
     check_defined(whole, mpi::striped(4), 16, scaled_dot | causal_at_end | softmax | weighted_sum);
 }
 

@@ -79,7 +79,7 @@ public:
     using without_names::operator();
     template <class T, int Rank>
     std::string operator()(view<T, Rank> const& table) const {
-        auto const* const at = reinterpret_cast<std::byte const*>(table.data);
+        auto const* const at = reinterpret_cast<std::byte const*>(fovea::detail::byte_of(table.data));
         for (auto const& each : tables_)
             if (!std::less<>{}(at, each.first) && std::less<>{}(at, each.end)) return std::string(each.name);
         return without_names::operator()(table);
@@ -203,8 +203,8 @@ struct sample<graph_view> {
 };
 template <class Element, int Rank>
 class sample<view<Element, Rank>> {
-    using number = std::remove_const_t<Element>;
-    index_t size_ = 1;
+    using number = std::conditional_t<fovea::detail::is_bit<Element>, unsigned char, std::remove_const_t<Element>>;
+    index_t size_ = 1;  // of bits no less than their bytes
     std::unique_ptr<number[]> elements_;
 
 public:

@@ -2,6 +2,7 @@
 // The element types of kernels, as C names them.
 #pragma once
 
+#include <fovea/core/bits.hpp>
 #include <fovea/core/blocks.hpp>
 #include <fovea/core/fp8.hpp>
 #include <fovea/core/half.hpp>
@@ -39,6 +40,8 @@ template <>
 inline constexpr std::string_view type_name<q4_0> = "q4_0";
 template <>
 inline constexpr std::string_view type_name<q4_1> = "q4_1";
+template <>
+inline constexpr std::string_view type_name<bit> = "bits";  // of tables, eight in each
 
 /// The elements of query, key, value and result: of one type, or each of its own.
 template <class Query, class Key = Query, class Value = Query, class Result = Query>

@@ -207,7 +207,7 @@ inline constexpr int rank_of<view<Element, Rank>> = Rank;
 template <class Parameter>
 inline constexpr bool is_table_of_reals = false;
 template <class Element, int Rank>
-inline constexpr bool is_table_of_reals<view<Element, Rank>> = !std::is_integral_v<Element>;
+inline constexpr bool is_table_of_reals<view<Element, Rank>> = fovea::detail::is_real_number<Element>;
 
 }  // namespace fovea::FOVEA_SET::bindings
 
@@ -234,9 +234,10 @@ struct takes_t {
 ///         return scaled_dot | alibi(slopes) | softcap(cap) | causal | softmax | weighted_sum;
 ///     })
 ///
-/// The function takes views of const elements, with a name for each axis, numbers and a graph_view. An axis is batch,
-/// heads, key_heads, queries, keys, features or value_features, a number, another argument (a number, or a graph, whose
-/// edges it counts), or a name of its own, which becomes an argument. A lambda with one template parameter, []<class
+/// The function takes views of const elements, with a name for each axis, numbers and a graph_view. Bits, of a view<bit
+/// const, Rank>, lie eight in a byte of C, in which each row of the last axis begins. An axis is batch, heads,
+/// key_heads, queries, keys, features or value_features, a number, another argument (a number, or a graph, whose edges
+/// it counts), or a name of its own, which becomes an argument. A lambda with one template parameter, []<class
 /// T>(view<T const, 1> slopes), gets float or double.
 template <fixed_string Text, class Make>
 constexpr auto takes(Make make) {

@@ -84,6 +84,10 @@ FOVEA_BINDINGS_INPUT(q8_0, fovea_q8_0)
 FOVEA_BINDINGS_INPUT(q4_0, fovea_q4_0)
 FOVEA_BINDINGS_INPUT(q4_1, fovea_q4_1)
 
+/* Of tables of conditions: eight of them, the first one least. Each row of the last axis begins in one of these, so
+   that it has (n + 7) / 8 of them for n conditions; what is left of the last one may be anything. */
+typedef uint8_t fovea_bits;
+
 /* For each query the keys it sees: keys[offsets[i]] ... keys[offsets[i + 1] - 1]. */
 typedef struct fovea_graph {
     int64_t queries;
@@ -139,8 +143,9 @@ typedef union fovea_value {
 } fovea_value;
 typedef struct fovea_argument {
     char const* name;
-    char const* type;  /* "float", "int32_t", ... of a table; "int64_t" or "double" of a number; "fovea_graph" */
-    char const* shape; /* "(heads)" of a table; "" of a number or a graph */
+    char const* type;  /* "float", "int32_t", "fovea_bits", ... of a table; "int64_t" or "double" of a number;
+                          "fovea_graph" */
+    char const* shape; /* "(heads)" of a table, which counts bits where it has them; "" of a number or a graph */
     int has_gradient;  /* 1 for a table of which the kernel has a gradient; 0 otherwise */
 } fovea_argument;
 typedef struct fovea_kernel {

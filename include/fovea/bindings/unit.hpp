@@ -6,6 +6,7 @@
 #include <fovea/bindings/elements.hpp>
 #include <fovea/bindings/status.hpp>
 #include <fovea/bindings/takes.hpp>
+#include <fovea/core/packed_bits.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/driver/call/operands.hpp>
@@ -137,7 +138,10 @@ private:
         extents_t<View::rank> extents{};
         for (int axis = 0; axis < View::rank; ++axis)
             extents[static_cast<std::size_t>(axis)] = extent(text::arguments[I].axes[static_cast<std::size_t>(axis)]);
-        return View(static_cast<typename View::value_type const*>(pointer), extents);
+        using element = typename View::value_type;
+        if constexpr (std::is_same_v<element, bit>)
+            return fovea::detail::bits_in_rows(static_cast<unsigned char const*>(pointer), extents);
+        else return View(static_cast<element const*>(pointer), extents);
     }
 
     index_t extent(std::string_view name) const {

@@ -6,6 +6,7 @@
 #include <fovea/core/integer_argument.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -29,6 +30,24 @@ auto bytes_of(Bytes&& container) {
     if constexpr (holds_eight_bits<typename std::remove_const_t<decltype(kept)>::value_type>())
         return view<unsigned char const, Rank>(byte_of(kept.data), kept.extents, kept.strides);
     else return view<unsigned char const, Rank>();
+}
+
+/// Bits of rows of bytes.
+template <int Rank>
+view<bit const, Rank> bits_of_rows(view<unsigned char const, Rank> const& rows, index_t keys) {
+    auto extents = rows.extents, strides = rows.strides;
+    extents.back() = keys;
+    for (auto& stride : strides) stride = wrapped_times(stride, 8);
+    strides.back() = 1;
+    return {rows.data, extents, strides};
+}
+/// Bits without gaps, but that each row of the last axis begins in a byte.
+template <std::size_t Rank>
+auto bits_in_rows(unsigned char const* bytes, std::array<index_t, Rank> const& extents) {
+    constexpr int rank{Rank};
+    auto in_bytes = extents;
+    in_bytes.back() = extents.back() / 8 + (extents.back() % 8 > 0);
+    return bits_of_rows(view<unsigned char const, rank>(bytes, in_bytes), extents.back());
 }
 
 /// Bits that lie in the bytes. Errors: shape_error where some lie before or after them.
@@ -71,14 +90,11 @@ template <class Bytes>
 auto packed_bits(Bytes&& bytes, integer_argument keys) {
     constexpr int rank = decltype(detail::view_of(bytes))::rank;
     auto const all = detail::bytes_of<rank>(std::forward<Bytes>(bytes));
-    auto extents = all.extents, strides = all.strides;
-    if (keys < 0 || keys > detail::product_or_most(extents.back(), 8))
-        throw shape_error("packed_bits: rows of ", detail::counted(extents.back(), "byte"), " do not have ",
+    index_t const bytes_of_row = all.extents.back();
+    if (keys < 0 || keys > detail::product_or_most(bytes_of_row, 8))
+        throw shape_error("packed_bits: rows of ", detail::counted(bytes_of_row, "byte"), " do not have ",
                           detail::counted(keys.value, "bit"));
-    extents.back() = keys;
-    for (auto& stride : strides) stride = wrapped_times(stride, 8);
-    strides.back() = 1;
-    return view<bit const, rank>(all.data, extents, strides);
+    return detail::bits_of_rows(all, keys);
 }
 template <class Bytes, std::size_t Rank>
     requires(Rank > 1)
