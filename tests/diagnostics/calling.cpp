@@ -205,6 +205,19 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 4> pages, view<st
 #endif
 }
 
+// case: projected_pages
+// sentence: fovea: keys and values in pages or blocks are projected as_is, and have heads: project(as_is | rotary,
+// as_is, as_is)
+void call(view<float, 2> x, view<float, 2> result, view<float, 4> pages, view<std::int32_t, 2> table) {
+#ifdef FOVEA_BROKEN
+    auto const turned = project(as_is | rotary, as_is | rotary, as_is);
+#else
+    auto const turned = project(as_is | rotary, as_is, as_is);
+#endif
+    reference::attend(turned | scaled_dot | softmax | weighted_sum, x, paged(pages, table), paged(pages, table),
+                      result);
+}
+
 // case: ragged_before_threads
 // sentence: fovea: before the specification come threads(n), a named workspace and ragged(...), in this order
 void call(view<float, 2> x, view<float, 2> result, view<int const, 1> offsets) {

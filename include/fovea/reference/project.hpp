@@ -62,8 +62,8 @@ void map_heads(M const& map, array<Real>& rows) {
 }
 
 /// project: the rows of a source through a row map, cut into the heads of `extents` unless the source has heads.
-template <class Real, row_map M, class T>
-array<Real> project(M const& map, view<T, 4> const& source, extents_t<4> const& extents) {
+template <class Real, row_map M, class Rows>
+array<Real> project(M const& map, Rows const& source, extents_t<4> const& extents) {
     array<Real> result(extents);
     bool const cut = source.extent(1) == 1;
     for (index_t b = 0; b < extents[0]; ++b)
@@ -76,8 +76,8 @@ array<Real> project(M const& map, view<T, 4> const& source, extents_t<4> const& 
     map_heads(map, result);
     return result;
 }
-template <class Real, successive_map M, class T>
-array<Real> project(M const& map, view<T, 4> const& source, extents_t<4> const& extents) {
+template <class Real, successive_map M, class Rows>
+array<Real> project(M const& map, Rows const& source, extents_t<4> const& extents) {
     auto between = source.extents;
     between[3] = map.first.features(source.extent(3));
     auto const rows = project<Real>(map.first, source, between);

@@ -97,6 +97,12 @@ constexpr void for_each_row_map(M const& map, F const& f) {
     }
 }
 
+/// True where the rows that a map makes are those of its source.
+template <class Map>
+inline constexpr bool makes_no_rows = !successive_map<Map> && !headwise_map<Map> && !linear_map<Map>;
+template <class First, class Second>
+inline constexpr bool makes_no_rows<successive<First, Second>> = makes_no_rows<First> && makes_no_rows<Second>;
+
 /// The row map under all maps of heads.
 template <row_map M>
 constexpr auto const& row_map_below(M const& map) {

@@ -288,12 +288,6 @@ void map_heads(Executor const& executor, workspace& scratch, Map const& map, vie
     });
 }
 
-/// True where the rows that a map makes are those of its source.
-template <class Map>
-inline constexpr bool makes_no_rows = !successive_map<Map> && !headwise_map<Map> && !linear_map<Map>;
-template <class First, class Second>
-inline constexpr bool makes_no_rows<successive<First, Second>> = makes_no_rows<First> && makes_no_rows<Second>;
-
 /// A source through a row map, cut into heads: a view of the source itself, or rows in scratch memory.
 template <class T, class Arch, class Map, class Source, class Executor>
 auto projected_rows(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source,
@@ -326,6 +320,11 @@ auto project(Executor const& executor, workspace& scratch, Map const& map, view<
              index_t heads) {
     using element = std::conditional_t<makes_no_rows<Map>, Source, T>;
     return view<element const, 4>(projected_rows<T, Arch>(executor, scratch, map, source, heads));
+}
+/// Rows in pages or of blocks, which no projection changes.
+template <class T, class Arch, class Map, class Rows, class Executor>
+Rows const& project(Executor const&, workspace&, Map const&, Rows const& rows, index_t) {
+    return rows;
 }
 
 /// True where two roles may read the same source through the same matrix, by the types of maps and sources; and where

@@ -219,6 +219,8 @@ FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Va
         return ill_formed{};
     } else if constexpr (!detail::has_comparable_features<specification, Query, Key>()) {
         return ill_formed{};
+    } else if constexpr (!detail::keeps_sources<specification, Key, Value>()) {
+        return ill_formed{};
     } else if constexpr (!detail::has_sound_precision<specification, typename call_type::number>()) {
         return ill_formed{};
     } else {
@@ -240,6 +242,8 @@ FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Va
     if constexpr (!detail::is_well_formed_call<Of, number>()) {
         return ill_formed{};
     } else if constexpr (!detail::has_comparable_features<Of, Query, Key>()) {
+        return ill_formed{};
+    } else if constexpr (!detail::keeps_sources<Of, Key, Value>()) {
         return ill_formed{};
     } else if constexpr (!detail::has_sound_precision<Of, number>()) {
         return ill_formed{};

@@ -201,6 +201,22 @@ constexpr bool has_comparable_features() {
     }
     return true;
 }
+
+/// The sentence for a projection that would change keys or values in pages or of blocks.
+template <class A, class Key, class Value>
+constexpr bool keeps_sources() {
+    if constexpr (projection<decltype(A::project)> && !(viewable<Key> && viewable<Value>)) {
+        using project = std::remove_cvref_t<decltype(A::project)>;
+        constexpr bool kept = project::heads_type::key_value == 1
+                           && (viewable<Key> || makes_no_rows<std::remove_cvref_t<decltype(project::key)>>)
+                           && (viewable<Value> || makes_no_rows<std::remove_cvref_t<decltype(project::value)>>);
+        static_assert(kept,
+                      "fovea: keys and values in pages or blocks are projected as_is, and have heads: "
+                      "project(as_is | rotary, as_is, as_is)");
+        return kept;
+    }
+    return true;
+}
 }  // namespace detail
 
 }  // namespace fovea::FOVEA_SET
