@@ -43,8 +43,8 @@ WORDS: dict[str, str] = {
         "reweighting": "reweight",
         "aggregator": "max_pool running_state weighted_sum",
         "finish": "concat_heads delta gated map mean_heads output precision relative_values residual",
-        "part": "as_is bf16x2 bf16x3 l2_normalized layer_normalized linear min_p q8 rms_normalized rotary threshold "
-        "top_k top_p transposed",
+        "part": "as_is bf16x2 bf16x3 l2_normalized layer_normalized linear min_p packed_bits q8 rms_normalized rotary "
+        "threshold top_k top_p transposed",
     }.items()
     for name in names.split()
 }

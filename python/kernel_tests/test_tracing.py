@@ -133,6 +133,7 @@ def words_of_every_role() -> list[Any]:
     """Specifications that are compiled together; not one of them is called."""
     matrix, lengths = np.ones((FEATURES, 6), np.float32), np.array([3, 4])
     seen, ids, buckets = np.ones((9, 9), bool), np.arange(9, dtype=np.int32), np.arange(9, dtype=np.int32)
+    packed = np.packbits(seen, axis=-1, bitorder="little")
     f, number = fovea, np.array(2, np.float32)
     rows = f.project(matrix | f.rotary, matrix | f.rotary, matrix, f.heads(2, 1))
     return [
@@ -150,6 +151,7 @@ def words_of_every_role() -> list[Any]:
         lambda score, i, j: score + table[-1, (j - i) % table.shape[1]] | f.where(seen[i, j]) | f.softmax,
         lambda score, j, cap=50.0, reach=8, on=True: cap * np.tanh(score / cap) | f.where((j < reach) & on) | f.softmax,
         lambda: f.dot | f.normalized(lambda s: f.relu(s)) | f.weighted_sum | f.concat_heads,
+        lambda keys=9: f.dot | f.mask_tensor(f.packed_bits(packed, keys)) | f.softmax,
     ]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import EXAMPLES
-from spellings import FEATURES, HEADS, RNG, VARIANTS, K, Q, V
+from spellings import FEATURES, HEADS, QUERIES, RNG, VARIANTS, K, Q, V
 from variants import additive, sharpened, temperatures, vector
 
 import fovea
@@ -119,6 +119,24 @@ def test_tables_are_those_of_the_variables_at_each_call() -> None:
     assert np.abs(mine(Q, K, V) - before).max() > 1e-3
     vector /= 2
     np.testing.assert_array_equal(mine(Q, K, V), before)
+
+
+@NIGHT
+def test_a_mask_of_bits_gives_the_bits_of_one_of_conditions() -> None:
+    seen = RNG.random((QUERIES, QUERIES)) < 0.6
+    packed = np.packbits(seen, axis=-1, bitorder="little")
+
+    @fovea.kernel
+    def by_bits(keys):
+        return fovea.scaled_dot | fovea.mask_tensor(fovea.packed_bits(packed, keys)) | fovea.softmax
+
+    @fovea.kernel
+    def by_conditions():
+        return fovea.scaled_dot | fovea.mask_tensor(seen) | fovea.softmax
+
+    np.testing.assert_array_equal(by_bits(Q, K, V, keys=QUERIES), by_conditions(Q, K, V))
+    with pytest.raises(fovea.ShapeError, match="rows of 5 bytes do not have 41 bits"):
+        by_bits(Q, K, V, keys=41)
 
 
 def test_a_table_that_changed_its_axes_is_refused() -> None:
