@@ -7,6 +7,8 @@
     result = fovea.attend(q, k, v, "causal")    # (batch, head, position, feature)
 """
 
+import importlib
+
 from ._cache import CacheBatch, KVCache, Rotary
 from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
 from ._graph import Graph
@@ -41,10 +43,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The words, functions and placeholders of the language, by their names in C++."""
+    """The words, functions and placeholders of the language, by their names in C++; and the module for PyTorch."""
+    if name == "torch":
+        return importlib.import_module(f"{__name__}.torch")
     from ._specification import vocabulary
 
-    words = vocabulary()
+    words = {} if name.startswith("_") else vocabulary()
     if name not in words:
         raise AttributeError(f"module 'fovea' has no attribute {name!r}")
     globals().update({word: x for word, x in words.items() if word not in globals()})

@@ -76,7 +76,7 @@ def as_numpy(x: Any, name: str) -> Array:
         return x
     if isinstance(x, np.ma.MaskedArray):
         raise ArgumentError(f"{name} is a masked array: fill it, and mask through the kernel")
-    if _is_torch(x):
+    if is_tensor(x):
         return _from_torch(x, name)
     if hasattr(x, "__array_interface__"):
         return np.asarray(x)
@@ -91,7 +91,8 @@ def as_numpy(x: Any, name: str) -> Array:
     )
 
 
-def _is_torch(x: Any) -> bool:
+def is_tensor(x: Any) -> bool:
+    """Whether something is a tensor of PyTorch, which is not imported for that."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
 
@@ -324,6 +325,8 @@ def as_integer(x: Any, name: str) -> int:
 def as_table(x: Any, name: str, c_type: str) -> Array:
     """An array without gaps of what C names so: float64 becomes float32, but no fraction an integer."""
     dtype = TABLE_TYPES[c_type]
+    if dtype.kind == "f" and _named_type(x) == "bf16":
+        return (as_numpy(x, name).view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(dtype)
     if dtype.kind in "iu":
         return as_integers(x, name, dtype)
     array = _as_table(x, name)

@@ -42,7 +42,7 @@ class Captured:
             return self.arrays.setdefault((id(value), name), make(value, name, read))
         if isinstance(value, _NUMBERS):
             self.numbers.append((read, value))
-        elif isinstance(value, types.FunctionType):
+        elif isinstance(value, (types.FunctionType, types.MethodType)):
             return rebound(value)
         elif not isinstance(value, _FIXED) and not hasattr(value, "__fovea_stages__"):
             self.may_change = True
@@ -88,6 +88,9 @@ def is_array(x: Any) -> bool:
 def rebound(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with tables in the place of the arrays that it reads from around it."""
     captured = _captured.get()
+    if captured is not None and isinstance(function, types.MethodType):
+        captured.may_change = True
+        return types.MethodType(rebound(function.__func__), function.__self__)
     if captured is None or not isinstance(function, types.FunctionType) or function in _rebinding.get():
         return function
     if (function.__module__ or "").partition(".")[0] in _PACKAGES:

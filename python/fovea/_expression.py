@@ -6,6 +6,7 @@ An expression is text of C++ that is not written yet: tables get their names whe
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -205,17 +206,6 @@ class Expression:
         part.features = f"features({first}, {end})"
         return part
 
-    def sum(self) -> Any:
-        """The sum over the features."""
-        return sum_of(self)
-
-    def clip(self, least: Any = None, most: Any = None) -> Any:
-        """Between two numbers."""
-        x = self if least is None else call("max", self, least)
-        return x if most is None else call("min", x, most)
-
-    clamp = clip
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         from ._functions import COMPARISONS, OF_NUMPY
 
@@ -245,7 +235,14 @@ class Expression:
         known = OF_TORCH.get(name.strip("_"))
         if known is None:
             raise ArgumentError(f"torch.{name} is not in the language of kernels, which has {_listed(OF_TORCH)}")
-        return known(*map(_operand, inputs), **(keywords or {}))
+        return known(*(x if isinstance(x, tuple) else _operand(x) for x in inputs), **(keywords or {}))
+
+    def __getattr__(self, name: str) -> Any:
+        from ._functions import METHODS
+
+        if name not in METHODS:
+            raise AttributeError(f"an expression of placeholders has no attribute {name!r}")
+        return functools.partial(METHODS[name], self)
 
     def __repr__(self) -> str:
         from ._table import Names

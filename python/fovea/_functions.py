@@ -7,7 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ._expression import Formula, as_expression, call, divide, floor_divide, power, select, sum_of
+from ._errors import ArgumentError
+from ._expression import LOOSEST, Expression, Formula, as_expression, call, divide, floor_divide, power, select, sum_of
 
 _FUNCTIONS = (
     "exp exp2 log tanh erf sqrt rsqrt sigmoid silu gelu leaky_relu elu pow sin cos tan asin acos atan atan2 sinh cosh "
@@ -35,8 +36,12 @@ def features(first: int, end: int) -> str:
     return f"features({operator.index(first)}, {operator.index(end)})"
 
 
-def random(seed: int) -> Any:
-    """A number from 0 to 1 for each pair."""
+def random(seed: Any) -> Any:
+    """A number from 0 to 1 for each pair; the seed is an integer, or one that a call passes."""
+    if isinstance(seed, Expression):
+        if seed.kind != "integer" or not seed.constant:
+            raise ArgumentError(f"the seed of random is {seed!r}, it must be an integer")
+        return Formula("real", "random({0})", [(seed, LOOSEST)])
     return Formula("real", f"random({operator.index(seed)})")
 
 
@@ -95,7 +100,15 @@ OF_NUMPY: dict[str, Callable[..., Any]] = {
 
 
 def _clip(x: Any, least: Any = None, most: Any = None, **keywords: Any) -> Any:
-    return as_expression(x).clip(keywords.get("min", least), keywords.get("max", most))
+    least, most = keywords.get("min", least), keywords.get("max", most)
+    x = x if least is None else call("max", x, least)
+    return x if most is None else call("min", x, most)
+
+
+def _element(table: Any, index: Any) -> Any:
+    from ._capture import param
+
+    return param(table)[index]
 
 
 def _reversed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,5 +131,16 @@ OF_TORCH: dict[str, Callable[..., Any]] = {
     **{f"r{name}": _reversed(_OPERATORS_OF_TORCH[name]) for name in "sub truediv floordiv mod pow add mul".split()},
     **{name: FUNCTIONS[name] for name in "asin acos atan atan2 asinh acosh atanh erf erfc rsqrt abs".split()},
     **{name: FUNCTIONS[name] for name in "sigmoid relu silu gelu leaky_relu elu sum".split()},
-    **{"where": select, "clip": _clip, "clamp": _clip, "bitwise_not": operator.inv},
+    **{"where": select, "clip": _clip, "clamp": _clip, "bitwise_not": operator.inv, "getitem": _element},
+}
+
+
+def _as_real(x: Any, *_: Any, **__: Any) -> Any:
+    return x if x.kind == "real" else call("real", x)
+
+
+# Methods of tensors; those of both libraries that an expression has are in its class.
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: function for name, function in OF_TORCH.items() if name not in ("where", "getitem")},
+    **{name: _as_real for name in ("float", "double", "to", "type_as")},
 }

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import types
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -11,19 +13,21 @@ from typing import Any
 import numpy as np
 
 from . import _compile
-from ._arrays import elements_of
+from ._arrays import REALS, elements_of, is_tensor
 from ._capture import Captured, capturing, is_array, rebound
 from ._errors import ArgumentError, ShapeError, counted
 from ._expression import Expression
 from ._graph import Graph
 from ._info import Gradients
 from ._library import Library
-from ._repeat import Repeats
+from ._repeat import OfNumPy, RepeatedCall, Repeats
 from ._source import ELEMENTS, KERNEL, NAME, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 from ._table import Number, Table
 
 _background = ThreadPoolExecutor(1, "fovea-compile")
+_NEEDED_SHAPE = re.compile(r"result is .* and must be \(([\d, ]+)\)")
+_libraries: dict[str, Library] = {}  # of all kernels: functions that are made anew are often the same text
 _CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16"}
 
 
@@ -35,9 +39,9 @@ class TracedKernel:
         self._arguments = arguments
         self._source: Source | None = None
         self._signature: tuple[Any, ...] = ()
-        self._libraries: dict[tuple[str, str, str], Library] = {}
         self._parameters: dict[str, Any] = {}
-        self._repeats = Repeats()
+        self._repeats = Repeats(OfNumPy, RepeatedCall)
+        self._calls_on_tensors: Any = None
         self.__name__ = getattr(what, "__name__", "kernel")
         if not self.__name__.isidentifier() or not self.__name__.isascii():
             self.__name__ = "kernel"
@@ -47,6 +51,20 @@ class TracedKernel:
             for name, parameter in inspect.signature(what).parameters.items():
                 if name not in PARAMETERS:
                     self._parameters[name] = parameter.default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._attribute = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> TracedKernel:
+        """The kernel of a method, which its object keeps."""
+        if instance is None:
+            return self
+        kernel = TracedKernel(types.MethodType(self._what, instance), {})
+        instance.__dict__[self._attribute] = kernel
+        return kernel
+
+    def __reduce__(self) -> Any:
+        return TracedKernel, (self._what, self._arguments)
 
     @property
     def text(self) -> str:
@@ -63,18 +81,38 @@ class TracedKernel:
         given = self._given(arguments)
         signature = tuple(_type_of(x) for x in given.values())
         if self._source is None or signature != self._signature or self._source.captured.changed():
-            self._source, self._signature = self._traced(given), signature
+            source = self._traced(given)
+            if self._source is not None and source.is_like(self._source):
+                source.libraries.update(self._source.libraries)
+            self._source, self._signature = source, signature
         return self._source
 
     def __call__(
-        self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        /,
+        out: Any = None,
+        threads: int | None = None,
+        dtype: str | None = None,
+        **arguments: Any,
     ) -> Any:
-        library, _, values = self._ready(q, dtype, arguments)
+        if type(q) is not np.ndarray and is_tensor(q) and dtype is None:
+            if self._calls_on_tensors is None:
+                from ._torch import Calls
+
+                self._calls_on_tensors = Calls(self)
+            return self._calls_on_tensors(q, k, v, out, threads, arguments)
+        source, values = self.read(arguments)
+        type_name = dtype or _element_type(q)
+        library = self.library(source, type_name, "kernel")
+        threads = 1 if threads is None else threads
         if out is None and dtype is None:
-            result = self._repeats(library, KERNEL, (q, k, v), values, threads)
+            result = self._repeats(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
                 return result
-        return library.attend(q, k, v, KERNEL, out, threads, dtype, **values)
+        return self.result(source, library, q, k, v, out, threads, dtype, values)
 
     def gradient(
         self,
@@ -89,7 +127,8 @@ class TracedKernel:
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
-        library, source, values = self._ready(q, dtype, arguments, "gradient")
+        source, values = self.read(arguments)
+        library = self.library(source, dtype or _element_type(q), "gradient")
         d = library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, **values)
         for name, gradient in d.tables.items():  # computed in the type of the call
             of = source.arguments[name]
@@ -100,16 +139,17 @@ class TracedKernel:
         """Begins to compile for elements of a type; calls wait until it is done."""
         source = self.trace(**arguments)
         purpose = "gradient" if gradients else "kernel"
-        return _background.submit(lambda: void(self._library(source, dtype, purpose)))
+        return _background.submit(lambda: void(self.library(source, dtype, purpose)))
 
     def explain(self, q: Any, k: Any, v: Any, /, dtype: str | None = None, **arguments: Any) -> str:
         """What runs for some operands: as `explain` of C++ says it; compiled by itself when it is first asked for."""
-        library, _, values = self._ready(q, dtype, arguments, "explain")
+        source, values = self.read(arguments)
+        library = self.library(source, dtype or _element_type(q), "explain")
         return library.explain(q, k, v, KERNEL, dtype, **values)
 
-    def _ready(self, q: Any, dtype: str | None, arguments: dict[str, Any], purpose: str = "kernel") -> Any:
+    def read(self, arguments: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
+        """What this kernel is in C++, and what a call passes to it now: by the names of C++."""
         source = self.trace(**arguments)
-        library = self._library(source, dtype or _element_type(q), purpose)
         given = self._given(arguments) if self._parameters else arguments
         values = {}
         for name, argument in source.arguments.items():
@@ -117,21 +157,51 @@ class TracedKernel:
             if isinstance(argument, Table):
                 value = _as_traced(value, argument, name, self.__name__)
             values[name] = value
-        return library, source, values
+        return source, values
 
-    def _library(self, source: Source, type_name: str, purpose: str) -> Library:
-        if purpose == "kernel" and (source.text, type_name, "gradient") in self._libraries:
-            purpose = "gradient"  # has the kernel too
-        key = (source.text, type_name, purpose)
-        if key not in self._libraries:
-            if type_name not in ELEMENTS:
-                raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
-            if purpose == "kernel" and _compile.is_compiled(source.unit(type_name, "gradient")):
-                return self._library(source, type_name, "gradient")
+    def library(self, source: Source, type_name: str, purpose: str) -> Library:
+        """The library that a kernel is compiled into; for its gradients, or to explain it, another one."""
+        found = source.libraries.get((type_name, purpose))
+        if found is None:
+            found = source.libraries[type_name, purpose] = self._compiled(source, type_name, purpose)
+        return found
+
+    def _compiled(self, source: Source, type_name: str, purpose: str) -> Library:
+        if type_name not in ELEMENTS:
+            raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
+        unit = source.unit(type_name, purpose)
+        if unit not in _libraries:
+            if purpose == "kernel":
+                with_gradients = source.unit(type_name, "gradient")  # has the kernel too
+                if with_gradients in _libraries or _compile.is_compiled(with_gradients):
+                    return self.library(source, type_name, "gradient")
             what = f"{self.__name__} for {type_name}" + ("" if purpose == "kernel" else f" ({purpose})")
-            unit = source.unit(type_name, purpose)
-            self._libraries[key] = Library(_compile.library_of(unit, what, f"{NAME}_*"), NAME)
-        return self._libraries[key]
+            _libraries[unit] = Library(_compile.library_of(unit, what, f"{NAME}_*"), NAME)
+        return _libraries[unit]
+
+    def result(
+        self,
+        source: Source,
+        library: Library,
+        q: Any,
+        k: Any,
+        v: Any,
+        out: Any,
+        threads: int,
+        dtype: str | None,
+        values: dict[str, Any],
+    ) -> Any:
+        """The result of a call; where words change its shape, the call says first what that is."""
+        try:
+            return library.attend(q, k, v, KERNEL, out, threads, dtype, **values)
+        except ShapeError as error:
+            needed = _NEEDED_SHAPE.match(str(error))
+            if out is not None or source.keeps_shape or needed is None:
+                raise
+        array, found = elements_of(q, "query", dtype)
+        shape = tuple(map(int, needed[1].split(", ")))[4 - array.ndim :]
+        out = np.empty(shape, REALS[found[0]])
+        return library.attend(q, k, v, KERNEL, out, threads, found[0], **values)
 
     def _given(self, arguments: dict[str, Any]) -> dict[str, Any]:
         if not self._parameters and not arguments:

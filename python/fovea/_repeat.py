@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _abi
-from ._arrays import Array, address_of, extents_of, layout_of
+from ._arrays import Array, address_of, can_be_passed, extents_of, layout_of
+from ._graph import Graph
 from ._library import Library
 
-_MOST = 256  # shapes that are kept; then all are forgotten
+_MOST = 256  # layouts that are kept; then all are forgotten
+_NUMBERS = (float, int, bool)
+_LIMIT = 2**63
 
 
 def _address_function() -> Callable[[Array], int]:
@@ -28,89 +32,180 @@ def _address_function() -> Callable[[Array], int]:
     return fast if all(fast(x) == address_of(x) for x in samples) else address_of
 
 
-_address = _address_function()
+class OfNumPy:
+    """How arrays of NumPy are looked at and made."""
+
+    address = staticmethod(_address_function())
+    empty = staticmethod(np.empty)
+
+    @staticmethod
+    def as_array(x: Any) -> Any:
+        """The same memory in NumPy."""
+        return x
+
+    @staticmethod
+    def layout(x: Any) -> Any:
+        """All but the address; None for what is no array that lies in memory."""
+        return (x.shape, x.strides, x.dtype) if type(x) is np.ndarray else None
 
 
-class Repeated:
+class _Repeated:
     """A call that went through, to be made again on other arrays of the same layout."""
 
-    def __init__(self, library: Library, kernel: str, arrays: tuple[Array, ...], tables: dict[str, Any]) -> None:
-        compiled, x, _, kept = library._bind(*arrays, kernel, None, tables)
-        given = (*arrays, *tables.values())
-        used = (*x.arrays, *(kept[name] for name in tables))
-        self.is_possible = compiled.keeps_shape and all(a is b for a, b in zip(given, used))
-        self._library, self._run, self._plan = library, compiled.run, compiled.plan
-        self._shape, self._dtype = (*arrays[0].shape[:-1], arrays[2].shape[-1]), x.arrays[0].dtype
-        layouts = [layout[1:] for layout in (layout_of(a, extents_of(a)) for a in arrays)]
-        result = np.empty(self._shape, self._dtype)
-        self._query, self._key, self._value = layouts
-        self._result = layout_of(result, extents_of(result))[1:]
-        self._alignment = max(a.itemsize for a in used) - 1
-        self._values = self._template(list(tables), tables, x.known_extents(False))
-
-    def _template(self, names: list[str], tables: dict[str, Any], known: dict[str, int]) -> list[int]:
-        """For each value of C the place of its table in a call, or, below 0, that of an extent."""
-        self._extents: list[int] = []
-        places = []
-        for slot in self._plan.slots:
-            if slot.kind == "table":
-                places.append(names.index(slot.argument.name))
-                for axis, extent in zip(slot.axes, tables[slot.argument.name].shape):
-                    known[axis.name] = extent
-            elif slot.kind == "derived":
-                self._extents.append(known[slot.argument.name])
-                places.append(-len(self._extents))
-            else:
-                self.is_possible = False
-        return places
-
-    def __call__(self, q: Array, k: Array, v: Array, tables: list[Array], threads: int) -> Array | None:
-        """The result; None where the arrays lie differently after all."""
-        result = np.empty(self._shape, self._dtype)
-        at_q, at_k, at_v = _address(q), _address(k), _address(v)
-        of_tables = [_address(table) for table in tables]
-        every = at_q | at_k | at_v
-        for at in of_tables:
-            every |= at
-        if every & self._alignment:
-            return None
-        packed = _abi.operands_format.pack(
-            at_q, *self._query, at_k, *self._key, at_v, *self._value, _address(result), *self._result
+    def __init__(
+        self, how: Any, library: Library, kernel: str, given: Sequence[Any], values: dict[str, Any], dtype: str
+    ) -> None:
+        q, k, v = (how.as_array(x) for x in given[:3])
+        passed = {name: how.as_array(x) for name, x in values.items()}
+        of_bits = "bf16" if dtype == "bf16" else None
+        compiled, x, _, kept = library._bind(q, k, v, kernel, of_bits, passed)
+        used = (*x.arrays, *(kept[name] for name in passed))
+        slots = compiled.plan.slots
+        takes = [slot.argument.name for slot in slots if slot.kind != "derived"]
+        self.is_possible = (
+            compiled.keeps_shape
+            and takes == list(values)
+            and all(slot.kind == "derived" for slot in slots[len(takes) :])
+            and all(a is b or type(a) in _NUMBERS for a, b in zip((q, k, v, *passed.values()), used))
         )
-        values = None
-        if self._values:
-            extents = self._extents
-            numbers = [of_tables[place] if place >= 0 else extents[~place] for place in self._values]
-            values = self._plan._format.pack(*numbers)
-        self._library._run(self._run, threads, packed, values)
+        self.how, self.library, self.compiled = how, library, compiled
+        self.layouts = [layout_of(a, extents_of(a))[1:] for a in x.arrays]
+        self.alignment = max(a.itemsize for a in used if isinstance(a, np.ndarray)) - 1
+        known = {
+            axis.name: n
+            for slot in slots
+            if slot.kind == "table"
+            for axis, n in zip(slot.axes, kept[slot.argument.name].shape)
+        }
+        self.extents = [known[slot.argument.name] for slot in slots if slot.kind == "derived"]
+        self.no_targets = [0] * len(self.extents)
+
+    def values(self, given: Iterable[Any], addresses: list[int]) -> bytes | None:
+        """What a call passes beside arrays, for C; the addresses of tables are added to the others."""
+        passed, address = [], self.how.address
+        for x in given:
+            if type(x) in _NUMBERS:
+                passed.append(x)
+            elif type(x) is Graph:
+                passed.append(x.address)
+            else:
+                at = address(x)
+                addresses.append(at)
+                passed.append(at)
+        return self.compiled.plan._format.pack(*passed, *self.extents) if passed else None
+
+    def are_aligned(self, addresses: list[int]) -> bool:
+        """Whether elements lie where those of their size do."""
+        every = 0
+        for at in addresses:
+            every |= at
+        return every & self.alignment == 0
+
+
+class RepeatedCall(_Repeated):
+    """A call of a kernel."""
+
+    def __init__(self, how: Any, library: Library, kernel: str, given: Any, values: dict[str, Any], dtype: str) -> None:
+        super().__init__(how, library, kernel, given, values, dtype)
+        self.shape, self.dtype = (*given[0].shape[:-1], given[2].shape[-1]), given[0].dtype
+        self.result = _without_gaps(self.shape)
+
+    def __call__(self, arrays: Sequence[Any], values: Iterable[Any], threads: int) -> Any:
+        """The result; None where the arrays lie differently after all."""
+        address = self.how.address
+        at_q, at_k, at_v = addresses = [address(x) for x in arrays]
+        packed = self.values(values, addresses)
+        if not self.are_aligned(addresses):
+            return None
+        result = self.how.empty(self.shape, dtype=self.dtype)
+        q, k, v = self.layouts
+        operands = _abi.operands_format.pack(at_q, *q, at_k, *k, at_v, *v, address(result), *self.result)
+        self.library._run(self.compiled.run, threads, operands, packed)
         return result
+
+
+class RepeatedGradient(_Repeated):
+    """A call of gradients. Arrays are queries, keys, values and the gradient of the result; `wanted` says for the first
+    three and for each value whether its gradient is computed."""
+
+    def __init__(
+        self, how: Any, library: Library, kernel: str, given: Any, values: dict[str, Any], dtype: str, wanted: Any
+    ) -> None:
+        super().__init__(how, library, kernel, given, values, dtype)
+        d = how.as_array(given[3])
+        shape = (*given[0].shape[:-1], given[2].shape[-1])
+        self.is_possible = self.is_possible and can_be_passed(d) and d.shape == shape
+        self.layouts.append(layout_of(d, extents_of(d))[1:])
+        read = (*given[:3], *values.values())
+        self.made = [(x.shape, x.dtype) if needed else None for x, needed in zip(read, wanted)]
+        self.targets = [_without_gaps(x.shape) for x in given[:3]]
+        self.format = struct.Struct(f"{len(self.compiled.arguments)}P")
+
+    def __call__(self, arrays: Sequence[Any], values: Iterable[Any], threads: int) -> Any:
+        """The gradients in the order of `wanted`; None where the arrays lie differently after all."""
+        address, empty = self.how.address, self.how.empty
+        addresses = [address(x) for x in arrays]
+        at_q, at_k, at_v, at_d = addresses
+        packed = self.values(values, addresses)
+        if not self.are_aligned(addresses):
+            return None
+        gradients = [made and empty(made[0], dtype=made[1]) for made in self.made]
+        at = [0 if x is None else address(x) for x in gradients]
+        (q, k, v, d), (to_q, to_k, to_v) = self.layouts, self.targets
+        operands = _abi.gradient_operands_format.pack(
+            at_q, *q, at_k, *k, at_v, *v, at_d, *d, at[0], *to_q, at[1], *to_k, at[2], *to_v
+        )
+        if packed is not None:
+            packed += self.format.pack(*at[3:], *self.no_targets)
+        self.library._run(self.compiled.gradient, threads, operands, packed)
+        return gradients
 
 
 class Repeats:
     """The calls of a kernel that went through, by the layouts of their arrays."""
 
-    def __init__(self) -> None:
-        self._calls: dict[Any, Repeated | None] = {}
+    def __init__(self, how: Any, kind: Any) -> None:
+        self._how, self._kind = how, kind
+        self._calls: dict[Any, Any] = {}
 
     def __call__(
-        self, library: Library, kernel: str, arrays: tuple[Any, Any, Any], tables: dict[str, Any], threads: int
+        self,
+        library: Library,
+        kernel: str,
+        arrays: Sequence[Any],
+        values: dict[str, Any],
+        dtype: str,
+        threads: int,
+        *more: Any,
     ) -> Any:
         """The result of a call like one before; None for any other, which is remembered."""
-        q, k, v = arrays
-        read = list(tables.values())
-        layout: list[Any] = [library]
-        for x in (q, k, v, *read):
-            if type(x) is not np.ndarray:
+        layout = self._how.layout
+        key: list[Any] = [library, *more]
+        for x in arrays:
+            found = layout(x)
+            if found is None:
                 return None
-            layout += (x.shape, x.strides, x.dtype)
-        key = tuple(layout)
-        known = self._calls.get(key, self)
+            key.append(found)
+        for x in values.values():
+            kind = type(x)
+            found = kind if kind in _NUMBERS else x if kind is Graph else layout(x)
+            if found is None or (kind is int and not -_LIMIT <= x < _LIMIT):
+                return None
+            key.append(found)
+        whole = tuple(key)
+        known = self._calls.get(whole, self)
         if known is None:
             return None
         if known is not self:
-            return known(q, k, v, read, threads)  # type: ignore[operator]
+            return known(arrays, values.values(), threads)
         if len(self._calls) >= _MOST:
             self._calls.clear()
-        repeated = Repeated(library, kernel, arrays, tables)
-        self._calls[key] = repeated if repeated.is_possible else None
+        repeated = self._kind(self._how, library, kernel, arrays, values, dtype, *more)
+        self._calls[whole] = repeated if repeated.is_possible else None
         return None
+
+
+def _without_gaps(shape: Sequence[int]) -> tuple[int, ...]:
+    """The layout of a result, behind its address."""
+    result = np.empty(shape, np.bool_)
+    return layout_of(result, extents_of(result))[1:]

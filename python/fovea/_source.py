@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _abi
@@ -51,6 +51,9 @@ class Source:
     text : what KERNELS of fovea_add_kernels takes: the specification, as a function of what a call passes.
     arguments : tables, graphs and numbers by their names.
     with_gradient : the names of the tables of which there is a gradient.
+    keeps_shape : whether the result is (batch, head, query, feature of the values).
+    captured : what was read of variables.
+    libraries : what it has been compiled into, by element type and purpose.
     """
 
     words: str
@@ -59,6 +62,11 @@ class Source:
     with_gradient: tuple[str, ...]
     keeps_shape: bool
     captured: Captured
+    libraries: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def is_like(self, other: Source) -> bool:
+        """Whether both are compiled into the same units."""
+        return self.text == other.text and self.with_gradient == other.with_gradient
 
     def unit(self, type_name: str, purpose: str = "kernel") -> str:
         """All that is compiled for elements of a type: the kernel, its gradients or what explains it, and how a library

@@ -104,6 +104,13 @@ class Specification:
         """The specification in C++."""
         return " | ".join(stage.words(names) for stage in self.stages)
 
+    def __deepcopy__(self, _: Any) -> Specification:
+        names = Names()
+        self.text(names)
+        if names.arguments:
+            raise ArgumentError("words with arrays are not copied: make the kernel of a function that reads the arrays")
+        return self
+
     def __bool__(self) -> bool:
         raise ArgumentError("a specification is neither true nor false: join words by |, conditions of a mask by &")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a kernel takes with each call: tables, whose elements expressions read, and numbers; and what they are called."""
+"""What a kernel takes with each call: tables, whose elements expressions read, and numbers; and their names."""
 
 from __future__ import annotations
 

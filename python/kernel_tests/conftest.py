@@ -6,10 +6,12 @@ FOVEA_TEST_LEVEL says how many: `change` or, without it, `night`. CXX may name a
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     later = [] if NIGHT else [item for item in items if item.get_closest_marker("night")]
     for item in later:
         item.add_marker(pytest.mark.skip(reason=f"left to the level night, with {len(later)} cases in all"))
+
+
+def torch_or_skip(file: str) -> Any:
+    """PyTorch; without it the tests of a file are skipped."""
+    if importlib.util.find_spec("torch") is None:
+        count = Path(file).read_text().count("\ndef test_")
+        pytest.skip(f"{count} tests are left out: PyTorch is not installed", allow_module_level=True)
+    return importlib.import_module("torch")
 
 
 @pytest.fixture(scope="session", autouse=True)

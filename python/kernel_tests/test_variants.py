@@ -21,13 +21,14 @@ from variants import additive, sharpened, temperatures, vector
 import fovea
 
 NIGHT = pytest.mark.night
-PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "kernels_from_python.md"
+HOW_TO = Path(__file__).parents[2] / "docs" / "how_to"
+PAGES = (HOW_TO / "kernels_from_python.md", HOW_TO / "flex_attention_on_cpus.md")
 TOLERANCE = {"f32": 3e-6, "f64": 1e-12}
 OPERANDS = {"f32": (Q, K, V), "f64": tuple(x.astype(float) for x in (Q, K, V))}
 
 
-def test_a_page_shows_all_of_the_examples() -> None:
-    shown = re.findall(r"<!-- examples/from_python/(\S+) -->", PAGE.read_text())
+def test_pages_show_all_of_the_examples() -> None:
+    shown = [name for page in PAGES for name in re.findall(r"<!-- examples/from_python/(\S+) -->", page.read_text())]
     regions = [f"{file.name}:{name}" for file in EXAMPLES.glob("*.py") for name in marks_of(file)]
     assert sorted(set(shown)) == sorted(set(regions)) and len(regions) == 2 * len(set(regions))
 

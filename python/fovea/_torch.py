@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels on tensors of PyTorch, whose results are part of autograd. Imported with the first tensor that is passed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._arrays import as_numpy
+from ._errors import ArgumentError, UnsupportedError
+from ._repeat import OfNumPy, RepeatedCall, RepeatedGradient, Repeats
+from ._source import KERNEL
+
+_TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
+_KNOWN = (torch.Tensor, torch.nn.Parameter)
+_OPERANDS = ("query", "key", "value")
+
+
+class OfTorch:
+    """How tensors are looked at and made."""
+
+    empty = staticmethod(torch.empty)
+
+    @staticmethod
+    def address(x: Any) -> int:
+        return OfNumPy.address(x) if type(x) is np.ndarray else x.data_ptr()  # type: ignore[no-any-return]
+
+    @staticmethod
+    def as_array(x: Any) -> Any:
+        """The same memory in NumPy."""
+        return as_numpy(x, "a tensor") if isinstance(x, torch.Tensor) else x
+
+    @staticmethod
+    def layout(x: Any) -> Any:
+        """All but the address; None for what is no tensor that lies in memory."""
+        if type(x) is np.ndarray:
+            return (x.shape, x.strides, x.dtype)
+        if type(x) in _KNOWN and x.is_cpu and x.layout is torch.strided and not x.is_neg():
+            return (x.shape, x.stride(), x.dtype)
+        return None
+
+
+class Calls:
+    """The calls of a kernel on tensors."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._repeated = Repeats(OfTorch, RepeatedCall)
+        self._repeated_gradients = Repeats(OfTorch, RepeatedGradient)
+
+    def __call__(self, q: Any, k: Any, v: Any, out: Any, threads: int | None, arguments: dict[str, Any]) -> Any:
+        """The result: a tensor, part of autograd where one that it depends on requires a gradient."""
+        source, values = self._kernel.read(arguments)
+        type_name = _TYPES.get(q.dtype)
+        if type_name is None:
+            raise ArgumentError(f"query has elements of {q.dtype}, it must have float32, float64, float16 or bfloat16")
+        if type(k) is np.ndarray or type(v) is np.ndarray:
+            k, v = torch.as_tensor(k), torch.as_tensor(v)
+        if threads is None:
+            threads = torch.get_num_threads()
+        if not torch.is_grad_enabled():
+            library = self._kernel.library(source, type_name, "kernel")
+            return self.forward((self, source, library, type_name, threads, values), q, k, v, out)
+        tensors = [x for x in values.values() if isinstance(x, torch.Tensor)]
+        needs = q.requires_grad or k.requires_grad or v.requires_grad or any([x.requires_grad for x in tensors])
+        library = self._kernel.library(source, type_name, "gradient" if needs else "kernel")
+        call = (self, source, library, type_name, threads, values)
+        if not needs:
+            return self.forward(call, q, k, v, out)
+        if out is not None:
+            raise ArgumentError("out is not part of autograd: call without it, or under torch.no_grad()")
+        return _Attention.apply(call, q, k, v, *tensors)
+
+    def forward(self, call: Any, q: Any, k: Any, v: Any, out: Any = None) -> Any:
+        """The result."""
+        _, source, library, type_name, threads, values = call
+        if out is None:
+            result = self._repeated(library, KERNEL, (q, k, v), values, type_name, threads)
+            if result is not None:
+                return result
+        result = self._kernel.result(source, library, q, k, v, out, threads, None, values)
+        return result if out is not None else _tensor(result, q.dtype)
+
+    def backward(self, call: Any, q: Any, k: Any, v: Any, d: Any, wanted: list[bool]) -> list[Any]:
+        """The gradients of queries, keys, values and of each of the values of a call, where they are wanted."""
+        _, source, library, type_name, threads, values = call
+        if 0 in d.stride():
+            d = d.contiguous()
+        arrays = (q, k, v, d)
+        found = self._repeated_gradients(library, KERNEL, arrays, values, type_name, threads, tuple(wanted))
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+        names = [name for name, needed in zip((*_OPERANDS, *values), wanted) if needed]
+        g = library.gradient(q, k, v, d, KERNEL, threads, None, names, **values)
+        of_operands = [None if x is None else _tensor(x, q.dtype) for x in (g.query, g.key, g.value)]
+        return of_operands + [
+            torch.from_numpy(g.tables[name]).to(x.dtype) if name in g.tables else None for name, x in values.items()
+        ]
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, call: Any, q: Any, k: Any, v: Any, *tensors: Any) -> Any:
+        ctx.call = call
+        ctx.save_for_backward(q, k, v, *tensors)
+        return call[0].forward(call, q, k, v)
+
+    @staticmethod
+    def backward(ctx: Any, d_result: Any) -> Any:
+        calls, source, *_, values = call = ctx.call
+        q, k, v, *_ = ctx.saved_tensors  # which says where one has been written to
+        needs = iter(ctx.needs_input_grad[1:])
+        wanted = [next(needs), next(needs), next(needs)]
+        is_tensor = [isinstance(x, torch.Tensor) for x in values.values()]
+        for name, each in zip(values, is_tensor):
+            wanted.append(each and next(needs) and name in source.with_gradient)
+        found = calls.backward(call, q, k, v, d_result, wanted)
+        if torch.is_grad_enabled():  # create_graph
+            found = _Once.apply(len(found), *found, *(x for x in (d_result, *ctx.saved_tensors) if x.requires_grad))
+        return (None, *found[:3], *(d for d, each in zip(found[3:], is_tensor) if each))
+
+
+class _Once(torch.autograd.Function):
+    """Gradients that have none themselves: autograd would take them for constants."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *gradients: Any) -> Any:
+        return tuple(None if x is None else x.view_as(x) for x in gradients[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise UnsupportedError("kernels have no second derivatives: a gradient of theirs cannot be differentiated")
+
+
+def _tensor(array: Any, dtype: Any) -> Any:
+    """The same memory as a tensor."""
+    if dtype is torch.bfloat16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
