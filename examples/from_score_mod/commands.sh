@@ -11,4 +11,6 @@ FOVEA_KERNELS=build/libattention.so python3 call.py
 #! [python]
 ./build/gradient
 FOVEA_KERNELS=build/libattention.so python3 gradient.py
+./build/outputs
+FOVEA_KERNELS=build/libattention.so python3 outputs.py
 ./build/cached_call

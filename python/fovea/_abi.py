@@ -18,6 +18,15 @@ class ArgumentEntry(ctypes.Structure):
     ]
 
 
+class OutputEntry(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_char_p),
+        ("shape", ctypes.c_char_p),
+        ("has_gradient", ctypes.c_int),
+    ]
+
+
 class Call(ctypes.Structure):
     _fields_ = [
         ("threads", ctypes.c_int),
@@ -104,13 +113,17 @@ class KernelEntry(ctypes.Structure):
         ("keeps_shape", ctypes.c_int),
         ("run", Run),
         ("gradient", Run),
+        ("outputs", ctypes.POINTER(OutputEntry)),
+        ("output_count", ctypes.c_size_t),
+        ("run_outputs", Run),
     ]
 
 
-# Query, key, value and result: the address, four extents and four strides, in numbers. Of gradients the result's takes
-# its place, and where those of query, key and value go follow.
+# Query, key, value and result: the address, four extents and four strides, in numbers. Outputs beside the result follow.
+# Of gradients the result's takes its place, and where those of query, key and value go follow, and those of outputs.
 operands_format = struct.Struct("P8q" * 4)
 gradient_operands_format = struct.Struct("P8q" * 7)
+more_operands_format = struct.Struct("P8q")
 nowhere = (0,) * 9  # where what is not wanted goes
 
 # One value of the union fovea_value by the kind of its argument.

@@ -62,6 +62,9 @@ class Kernel:
     arguments : what a call passes; what can be read off an array is left out. Types are those for `types[0]`.
     gradients : what `fovea.gradient` has gradients of, such as ("query", "key", "value", "slopes"); empty where the
         kernel is built without.
+    outputs : what a call can give beside the result, such as ("lse", "weights"); empty where the kernel is built
+        without.
+    d_outputs : those of `outputs` whose gradients `fovea.gradient` takes.
     """
 
     name: str
@@ -73,6 +76,8 @@ class Kernel:
     architectures: tuple[str | None, ...]
     arguments: tuple[Argument, ...]
     gradients: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    d_outputs: tuple[str, ...] = ()
 
     @property
     def is_paged(self) -> bool:
@@ -100,12 +105,16 @@ def wanted_gradients(wanted: Iterable[str] | None, kernel: str, having: tuple[st
     """The names of the gradients to compute, of those that a kernel has."""
     if wanted is None:
         return having
-    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-        what = "names of gradients, such as ('query', 'key')"
-        raise ArgumentError(f"wanted is of type {type(wanted).__name__}, it must be {what}")
-    names = tuple(wanted)
+    return names_among(wanted, "wanted", "gradients, such as ('query', 'key')", f"{kernel} has gradients of", having)
+
+
+def names_among(given: Any, argument: str, what: str, has: str, having: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that a call passes, each one of some."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ArgumentError(f"{argument} is of type {type(given).__name__}, it must be names of {what}")
+    names = tuple(given)
     for name in names:
         if name not in having:
             *first, last = having
-            raise ArgumentError(f"wanted names {name!r}, {kernel} has gradients of {', '.join(first)} and {last}")
+            raise ArgumentError(f"{argument} names {name!r}, {has} {', '.join(first)}{' and ' * bool(first)}{last}")
     return names

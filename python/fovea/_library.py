@@ -10,7 +10,7 @@ import re
 import struct
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from ._arrays import (
 from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
 from ._info import Argument, ElementTypes, Gradients, Kernel, wanted_gradients
 from ._operands import Operands, Result, elements_like, operand
+from ._outputs import Asked, Output, packed_gradients
 from ._plan import Plan
 
 
@@ -73,6 +74,8 @@ class Compiled:
             a.name for i, a in enumerate(self.arguments) if entry.arguments[i].has_gradient
         ]
         self.keeps_shape = bool(entry.keeps_shape)
+        self.outputs = tuple(Output.of(entry.outputs[i]) for i in range(entry.output_count))
+        self.run_outputs = entry.run_outputs
 
 
 class BoundKernel:
@@ -87,9 +90,18 @@ class BoundKernel:
         self.__doc__ = "\n\n".join(part for part in parts if part) + "\n"
 
     def __call__(
-        self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        /,
+        out: Any = None,
+        threads: int = 1,
+        dtype: str | None = None,
+        outputs: Iterable[str] | None = None,
+        **arguments: Any,
     ) -> Any:
-        return self._library.attend(q, k, v, self.info.name, out, threads, dtype, **arguments)
+        return self._library.attend(q, k, v, self.info.name, out, threads, dtype, outputs, **arguments)
 
     def gradient(
         self,
@@ -101,10 +113,11 @@ class BoundKernel:
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
+        d_outputs: Mapping[str, Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
-        return self._library.gradient(q, k, v, d_result, self.info.name, threads, dtype, wanted, **arguments)
+        return self._library.gradient(q, k, v, d_result, self.info.name, threads, dtype, wanted, d_outputs, **arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self.info.name} for {', '.join(self.info.types)}: {self.info.specification}>"
@@ -154,6 +167,7 @@ class Library:
         out: Any = None,
         threads: int = 1,
         dtype: str | None = None,
+        outputs: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Any:
         """Computes a kernel of this library; see `fovea.attend`."""
@@ -161,9 +175,15 @@ class Library:
         result = Result(out, q, x.arrays[0], x.types.result, dtype, x.extents[2][3], compiled.keeps_shape)
         packed = _abi.operands_format.pack(*x.layout(), *layout_of(result.written, extents_of(result.written)))
         hint = ": pass an array of that shape as out" if out is None and not compiled.keeps_shape else ""
-        self._run(compiled.run, threads, packed, values, hint=hint)
+        if outputs is None:
+            self._run(compiled.run, threads, packed, values, hint=hint)
+            return result.finished()
+        if not compiled.outputs:
+            raise self._built_without("outputs", kernel, "OUTPUTS")
+        asked = Asked(outputs, kernel, compiled.outputs, x)
+        self._run(compiled.run_outputs, threads, packed + asked.packed, values, hint=hint)
         del kept
-        return result.finished()
+        return asked.beside(result.finished())
 
     def gradient(
         self,
@@ -176,16 +196,13 @@ class Library:
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
+        d_outputs: Mapping[str, Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of a kernel of this library; see `fovea.gradient`."""
         compiled, x, values, tables = self._bind(q, k, v, kernel, dtype, arguments)
         if compiled.gradient is None:
-            having = [name for name, found in self._kernels.items() if found.gradients]
-            raise UnsupportedError(
-                f"{kernel} is built without gradients in {self.path.name}, which has those of "
-                f"{', '.join(having) or 'no kernel'}: name it in GRADIENTS of fovea_add_kernels"
-            )
+            raise self._built_without("gradients", kernel, "GRADIENTS")
         what = "the gradient of the result"
         d = operand(elements_like(d_result, what, dtype, x.types.result, "query"), what, x.types.result)
         names = wanted_gradients(wanted, kernel, self._kernels[kernel].gradients)
@@ -201,10 +218,12 @@ class Library:
         targets_of_rows = [layout_of(r.written, extents_of(r.written)) if r else _abi.nowhere for r in results]
         layouts = [layout_of(d, extents_of(d)), *targets_of_rows]
         packed = _abi.gradient_operands_format.pack(*x.layout(), *(n for layout in layouts for n in layout))
+        of_outputs, kept = packed_gradients(d_outputs, kernel, compiled.outputs, x)
         targets = [address_of(of_tables[a.name]) if a.name in of_tables else 0 for a in compiled.arguments]
         if values is not None:
             values += struct.pack(f"{len(targets)}P", *targets)
-        self._run(compiled.gradient, threads, packed, values)
+        self._run(compiled.gradient, threads, packed + of_outputs, values)
+        del kept
         return Gradients(*(result.finished() if result else None for result in results), of_tables)
 
     def explain(self, q: Any, k: Any, v: Any, /, kernel: str, dtype: str | None, **arguments: Any) -> str:
@@ -242,7 +261,8 @@ class Library:
         )
         operands = Operands((query, key, value), compiled.types)
         plan.require_names(kernel, arguments)
-        values, kept = plan.values(arguments, operands.known_extents(plan.is_paged))
+        operands.known = operands.known_extents(plan.is_paged)
+        values, kept = plan.values(arguments, operands.known)
         return compiled, operands, values, kept
 
     def _run(self, run: Any, threads: int, *arguments: Any, hint: str = "") -> None:
@@ -285,6 +305,13 @@ class Library:
         if all(compiled.type == compiled.types.query for compiled in left):
             return ArgumentError(f"{name} has elements of {has}, query has {left[0].types.query}")
         return ArgumentError(f"{name} has elements of {has}, {built}")
+
+    def _built_without(self, what: str, kernel: str, keyword: str) -> Error:
+        having = [name for name, info in self._kernels.items() if getattr(info, what)]
+        return UnsupportedError(
+            f"{kernel} is built without {what} in {self.path.name}, which has those of "
+            f"{', '.join(having) or 'no kernel'}: name it in {keyword} of fovea_add_kernels"
+        )
 
     def _no_kernel(self, kernel: str) -> str:
         return f"there is no kernel {kernel!r} in {self.path.name}, which has {', '.join(sorted(self._kernels))}"
@@ -341,6 +368,8 @@ def _info_of(compiled: list[Compiled]) -> Kernel:
         tuple(c.architecture for c in compiled),
         tuple(s.argument for s in first.plan.slots if s.kind != "derived"),
         (*_OPERANDS, *first.tables_with_gradient) if first.gradient else (),
+        tuple(output.name for output in first.outputs),
+        tuple(output.name for output in first.outputs if output.has_gradient),
     )
 
 
@@ -414,6 +443,7 @@ def attend(
     threads: int = 1,
     library: Library | None = None,
     dtype: str | None = None,
+    outputs: Iterable[str] | None = None,
     **arguments: Any,
 ) -> Any:
     """Computes the attention of a compiled kernel.
@@ -431,14 +461,19 @@ def attend(
     library : whose kernel; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
     dtype : which of the kernel's `types`, where the arrays do not tell: "bf16" where those of uint16 hold the bits of
         bfloat16, "f32_q8_0_q4_0" where bytes of uint8 could also be of another type that the kernel was built for.
+    outputs : what to give beside the result, such as ("lse", "weights"), of what `Kernel.outputs` lists: nothing where
+        OUTPUTS of fovea_add_kernels does not name the kernel.
     arguments : what else the kernel takes, as `fovea.kernels()` lists it: tables, numbers, graphs.
 
     Returns
     -------
     `out`, or an array (batch, heads of q, queries, features of v) with as many axes as q has and its type, if the
-    kernel was not built for another result.
+    kernel was not built for another result. With `outputs` a tuple of this and of what they name, which has their
+    names: `.result`, `.lse`. Outputs are (batch, head, query), weights and scores (batch, head, query, key), column_sums
+    (batch, head, key), without the axes of batch and head that q does not have; weights over a graph are (batch, head,
+    edge). They are float32, of a kernel for float64 float64; best_key is int64.
     """
-    return _library_or_default(library).attend(q, k, v, kernel, out, threads, dtype, **arguments)
+    return _library_or_default(library).attend(q, k, v, kernel, out, threads, dtype, outputs, **arguments)
 
 
 def gradient(
@@ -452,6 +487,7 @@ def gradient(
     library: Library | None = None,
     dtype: str | None = None,
     wanted: Iterable[str] | None = None,
+    d_outputs: Mapping[str, Any] | None = None,
     **arguments: Any,
 ) -> Gradients:
     """Computes the gradients of what a call of `attend` reads, from the gradient of its result.
@@ -462,10 +498,13 @@ def gradient(
         has gradients of: nothing where GRADIENTS of fovea_add_kernels does not name it.
     d_result : the gradient of a loss by the result, of its shape and element type.
     wanted : which of `Kernel.gradients` to compute, such as ("query", "slopes"); None for all of them.
+    d_outputs : gradients of the loss by outputs that it also reads, {"lse": array}, of what `Kernel.d_outputs` lists.
 
     Returns
     -------
     Arrays with the shapes and types of q, k, v and of each table of reals that the score reads. Where one array is
     passed for several of them, each has its own. Of q, k and v None where it is not wanted; tables has those wanted.
     """
-    return _library_or_default(library).gradient(q, k, v, d_result, kernel, threads, dtype, wanted, **arguments)
+    return _library_or_default(library).gradient(
+        q, k, v, d_result, kernel, threads, dtype, wanted, d_outputs, **arguments
+    )

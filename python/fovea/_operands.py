@@ -32,6 +32,7 @@ class Operands:
         self.arrays = arrays
         self.types = types
         self.extents = tuple(map(extents_of, arrays))
+        self.known: dict[str, int] = {}  # of all axes, once the arguments of the call are bound
 
     def layout(self) -> tuple[int, ...]:
         query, key, value = map(layout_of, self.arrays, self.extents)

@@ -65,6 +65,13 @@ def linear(q: np.ndarray, k: np.ndarray, a: dict[str, Any]) -> np.ndarray:
     return (features(q) * features(k)).sum(-1)
 
 
+def with_edge_bias(q: np.ndarray, k: np.ndarray, a: dict[str, Any]) -> np.ndarray:
+    graph, bias = a["edges"], np.zeros((q.shape[2], k.shape[3]))
+    queries = np.repeat(np.arange(graph.queries), np.diff(graph.offsets))
+    bias[queries, graph.keys] = a["bias"] if graph.numbers is None else np.asarray(a["bias"])[graph.numbers]
+    return scaled(q, k, a) + bias
+
+
 def distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Of key from query: (query, key)."""
     return np.arange(k.shape[3])[None, :] - np.arange(q.shape[2])[:, None]
@@ -155,6 +162,7 @@ REFERENCES = {
     "gat": Reference(gat, edges),
     "gatv2": Reference(gatv2, edges),
     "edges": Reference(scaled, edges),
+    "neighbours": Reference(with_edge_bias, edges),
     "sparsemax": Reference(scaled, everything, entmax(1)),
     "entmax15": Reference(scaled, everything, entmax(2)),
     "sigmoid": Reference(scaled, everything, sigmoid),
@@ -169,8 +177,18 @@ def rows_of_pages(pages: np.ndarray, table: np.ndarray) -> np.ndarray:
     return np.stack([np.concatenate(list(pages[sequence]), axis=1) for sequence in table])
 
 
-def attend(case: Case) -> np.ndarray:
-    """What the kernel of a case has to give, in double precision."""
+class Rows(NamedTuple):
+    """What a call computes, in double precision."""
+
+    scores: np.ndarray
+    weights: np.ndarray
+    values: np.ndarray
+
+    def lse(self) -> np.ndarray:
+        return np.logaddexp.reduce(self.scores, axis=-1)
+
+
+def rows(case: Case) -> Rows:
     reference, a = REFERENCES[case.kernel.name], case.arguments
     q, k, v = (to_f64(x, case.type) for x in (case.q, case.k, case.v))
     if case.kernel.is_paged:
@@ -180,4 +198,10 @@ def attend(case: Case) -> np.ndarray:
     k, v = (x.repeat(group, axis=1) for x in (k, v))
     q, k = q[:, :, :, None, :], k[:, :, None, :, :]
     scores = np.where(reference.pairs(distance(q, k), a), reference.score(q, k, a), -np.inf)
-    return reference.weights(scores, a) @ v
+    return Rows(scores, reference.weights(scores, a), v)
+
+
+def attend(case: Case) -> np.ndarray:
+    """What the kernel of a case has to give, in double precision."""
+    computed = rows(case)
+    return computed.weights @ computed.values

@@ -93,6 +93,17 @@ def test_kernel_computes_its_formula_of_the_numbers(kernel: fovea.Kernel) -> Non
         np.testing.assert_allclose(result, reference.attend(numbers), rtol=0, atol=close, err_msg=name)
 
 
+@causal_over_caches
+def test_log_sums_are_computed_in_the_type_of_the_arithmetic(kernel: fovea.Kernel) -> None:
+    for place, (name, types) in enumerate(zip(kernel.types, kernel.elements)):
+        case, numbers = cached_case(kernel, place)
+        result, lse = run(case, outputs=("lse",))
+        assert lse.dtype == (np.float64 if "f64" in types else np.float32)
+        np.testing.assert_array_equal(result, run(case))
+        close = 1e-11 if "f64" in types else 1e-5
+        np.testing.assert_allclose(lse, reference.rows(numbers).lse(), rtol=close, atol=close, err_msg=name)
+
+
 @over_caches
 def test_layouts_of_bytes_give_the_same(kernel: fovea.Kernel) -> None:
     for place in range(len(kernel.types)):

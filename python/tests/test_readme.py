@@ -43,6 +43,8 @@ def test_block_runs(block: str, library: fovea.Library) -> None:
             pytest.skip(f"the library has no kernel {name} for {type_of(block)}")
         if "gradient(" in block and not found.gradients:
             pytest.skip(f"the library has no gradients of {name}")
+        if "outputs=" in block and not found.outputs:
+            pytest.skip(f"{name} gives nothing beside its result in this library")
     space: dict[str, object] = {}
     exec(compile(block, str(README), "exec"), space)
     results = [x for x in space.values() if isinstance(x, np.ndarray)]

@@ -11,7 +11,8 @@
 enum { batch = 2, heads = 2, queries = 5, keys = 6, features = 4, values = 3, most_edges = queries * keys };
 enum { q_size = batch * heads * queries * features, k_size = batch * heads * keys * features };
 enum { v_size = batch * heads * keys * values, r_size = batch * heads * queries * values };
-static float q[q_size], k[k_size], v[v_size], table[most_edges], d_r[r_size];
+enum { l_size = batch * heads * queries };
+static float q[q_size], k[k_size], v[v_size], table[most_edges], d_r[r_size], d_l[l_size];
 static float d_q[q_size], d_k[k_size], d_v[v_size], d_table[most_edges];
 static char message[256];
 static float const untouched = 42;
@@ -29,12 +30,14 @@ static fovea_output_f32 d_query(void) { return fovea_dense_output_f32(d_q, batch
 static fovea_output_f32 d_key(void) { return fovea_dense_output_f32(d_k, batch, heads, keys, features); }
 static fovea_output_f32 d_value(void) { return fovea_dense_output_f32(d_v, batch, heads, keys, values); }
 static fovea_output_f32 const not_asked_for; /* zeros */
+static fovea_input_f32 const not_given;
+static fovea_input_f32 d_lse(void) { return fovea_dense_input_f32(d_l, batch, heads, queries, 1); }
 
 static void fill(void) {
     unsigned x = 7;
-    float* const all[] = {q, k, v, table, d_r};
-    int const sizes[] = {q_size, k_size, v_size, most_edges, r_size};
-    for (int a = 0; a < 5; ++a)
+    float* const all[] = {q, k, v, table, d_r, d_l};
+    int const sizes[] = {q_size, k_size, v_size, most_edges, r_size, l_size};
+    for (int a = 0; a < 6; ++a)
         for (int i = 0; i < sizes[a]; ++i) {
             x = x * 1664525u + 1013904223u;
             all[a][i] = (float)(x >> 8) / (float)(1 << 23) - 1;
@@ -64,7 +67,8 @@ static double even(double const* t, int h, int i, int j) {
     return (void)h, (i + j) % 2 == 0 ? t[i * keys / 2 + j / 2] : -INFINITY;
 }
 
-/* The sum of d_r times the result, in double. */
+/* The sum of d_r times the result, and of d_l times the log-sum-exp where the loss reads that, in double. */
+static bool reads_lse;
 static double xq[q_size], xk[k_size], xv[v_size], xt[most_edges];
 static double loss(adding add) {
     double total = 0;
@@ -77,6 +81,7 @@ static double loss(adding add) {
                     product += xq[(bh * queries + i) * features + d] * xk[(bh * keys + j) * features + d];
                 sum += w[j] = exp(product / sqrt(features) + add(xt, bh % heads, i, j));
             }
+            if (reads_lse) total += (double)d_l[bh * queries + i] * log(sum);
             for (int j = 0; j < keys && sum > 0; ++j)
                 for (int d = 0; d < values; ++d)
                     total +=
@@ -119,8 +124,9 @@ static fovea_status alibi_of(fovea_call const* call, fovea_output_f32 to_key, fl
 static void right_gradients(void) {
     fovea_call const call = how();
     forget();
-    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value())
-          == FOVEA_OK);
+    CHECK(
+        bound_causal_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(), not_given)
+        == FOVEA_OK);
     CHECK(message[0] == '\0');
     CHECK(greatest_difference(causal, 0) < close);
     forget();
@@ -145,15 +151,55 @@ static void gradients_of_graphs(void) {
     fovea_graph const graph = {queries, edges, offsets, listed, NULL};
     forget();
     CHECK(bound_neighbours_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(),
-                                        &graph, table, d_table)
+                                        not_given, &graph, table, d_table)
           == FOVEA_OK);
     CHECK(greatest_difference(even, (int)edges) < close);
     CHECK(d_table[edges] == untouched);
+    reads_lse = true;
+    CHECK(bound_neighbours_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(),
+                                        d_lse(), &graph, table, d_table)
+          == FOVEA_OK);
+    CHECK(greatest_difference(even, (int)edges) < close);
+    reads_lse = false;
     forget();
     listed[3] = keys;
     CHECK(bound_neighbours_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(),
-                                        &graph, table, d_table)
+                                        not_given, &graph, table, d_table)
           == FOVEA_GRAPH_ERROR);
+    CHECK(nothing_is_written());
+}
+
+static fovea_status causal_with(fovea_input_f32 gradient_of_lse) {
+    fovea_call const call = how();
+    return bound_causal_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(),
+                                     gradient_of_lse);
+}
+
+/* The loss reads the log-sum-exp too. */
+static void gradient_of_an_output(void) {
+    reads_lse = true;
+    CHECK(causal_with(d_lse()) == FOVEA_OK);
+    CHECK(greatest_difference(causal, 0) < close);
+    reads_lse = false;
+
+    forget();
+    fovea_input_f32 d = d_lse();
+    d.extents[2] = queries - 1;
+    CHECK(causal_with(d) == FOVEA_SHAPE_ERROR);
+    CHECK(strcmp(message, "d_lse is (2, 2, 4) and must be (2, 2, 5), (batch, head, query)") == 0);
+    d = d_lse();
+    d.extents[3] = 2;
+    CHECK(causal_with(d) == FOVEA_SHAPE_ERROR);
+    CHECK(strcmp(message, "d_lse has 2 features, it must have 1: (batch, head, position, 1)") == 0);
+    d = d_lse();
+    d.strides[0] = INT64_MAX;
+    CHECK(causal_with(d) == FOVEA_SHAPE_ERROR && strstr(message, "d_lse") != NULL);
+    d = d_lse();
+    d.strides[2] = 2;
+    CHECK(causal_with(d) == FOVEA_SHAPE_ERROR && strstr(message, "contiguous") != NULL);
+    d = fovea_dense_input_f32(d_k, batch, heads, queries, 1);
+    CHECK(causal_with(d) == FOVEA_SHAPE_ERROR);
+    CHECK(strstr(message, "d_key overlaps d_lse in memory") != NULL);
     CHECK(nothing_is_written());
 }
 
@@ -170,10 +216,10 @@ static void one_array_for_all(void) {
         out[a] = fovea_dense_output_f32(to[a], batch, heads, queries, features);
     }
     fovea_input_f32 const d = fovea_dense_input_f32(k, batch, heads, queries, features);
-    CHECK(bound_causal_f32_gradient(&call, in[0], in[1], in[2], d, out[0], out[1], out[2]) == FOVEA_OK);
+    CHECK(bound_causal_f32_gradient(&call, in[0], in[1], in[2], d, out[0], out[1], out[2], not_given) == FOVEA_OK);
     memcpy(expected, to, sizeof to);
     memset(to, 0, sizeof to);
-    CHECK(bound_causal_f32_gradient(&call, in[0], in[0], in[0], d, out[0], out[1], out[2]) == FOVEA_OK);
+    CHECK(bound_causal_f32_gradient(&call, in[0], in[0], in[0], d, out[0], out[1], out[2], not_given) == FOVEA_OK);
     CHECK(memcmp(expected, to, sizeof to) == 0);
     CHECK(memcmp(to[0], to[1], sizeof to[0]) != 0);
 }
@@ -216,18 +262,18 @@ static void mistakes(void) {
     CHECK(strstr(message, "d_slopes overlaps a table of the score in memory") != NULL);
     fovea_input_f32 d = d_result();
     d.extents[3] = values - 1;
-    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value())
+    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value(), not_given)
           == FOVEA_SHAPE_ERROR);
     CHECK(strcmp(message,
                  "the gradient of the result is (2, 2, 5, 2) and must be (2, 2, 5, 3), "
                  "(batch, head, position, feature)")
           == 0);
     d.data = NULL;
-    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value())
+    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value(), not_given)
           == FOVEA_SHAPE_ERROR);
     fovea_input_f32 x = key();
     x.extents[3] = features - 1;
-    CHECK(bound_causal_f32_gradient(&call, query(), x, value(), d_result(), d_query(), d_key(), d_value())
+    CHECK(bound_causal_f32_gradient(&call, query(), x, value(), d_result(), d_query(), d_key(), d_value(), not_given)
           == FOVEA_SHAPE_ERROR);
     CHECK(bound_stepped_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(), NULL, 4,
                                      d_table)
@@ -287,6 +333,7 @@ int main(void) {
     fill();
     right_gradients();
     gradients_of_graphs();
+    gradient_of_an_output();
     one_array_for_all();
     not_asked();
     mistakes();

@@ -25,7 +25,7 @@ public:
     }
 
     /// A call of a kernel, or of its gradients.
-    void draw(fovea_kernel const& kernel, bool gradients) {
+    void draw(fovea_kernel const& kernel, bool gradients, bool outputs = false) {
         auto const b = one_of({1, 1, 2, 0}), h = one_of({1, 2, 3, 0}), n = one_of({1, 2, 5, 17, 0}),
                    m = one_of({1, 3, 8, 16, 0}), d = one_of({1, 3, 8, 0}), e = one_of({1, 4, 5, 0});
         operands_ = {array(0, {b, h, n, d}), array(1, {b, h, m, d}), array(2, {b, h, m, e}), array(3, {b, h, n, e})};
@@ -35,6 +35,13 @@ public:
         if (chance(40)) operands_[gradients ? 5 : 3].data = operands_[2].data;
         if (gradients && chance(5)) operands_[1].data = operands_[0].data;
         draw_graph(n, m);
+        if (gradients) operands_[7] = beside(3, 1, {b, h, n, 1});
+        for (std::size_t i = 0; outputs && i < kernel.output_count; ++i) {
+            std::string_view const shape = kernel.outputs[i].shape;
+            auto const has = [&](std::string_view axis) { return shape.find(axis) != std::string_view::npos; };
+            auto const positions = has("edges") ? graph_.edges : has("queries") ? n : m;
+            operands_[4 + i] = beside(4 + i % 3, i / 3, {b, h, positions, has("queries, keys") ? m : 1});
+        }
         values_.clear();
         for (std::size_t i = 0; i < kernel.argument_count; ++i) values_.push_back(value(kernel.arguments[i], n));
         for (std::size_t i = 0; gradients && i < kernel.argument_count; ++i) {
@@ -44,7 +51,7 @@ public:
                                                                                         : elements_[7].data();
         }
         values_.push_back({});  // an array of none has an address
-        run_ = gradients ? kernel.gradient : kernel.run;
+        run_ = gradients ? kernel.gradient : outputs ? kernel.run_outputs : kernel.run;
     }
 
     /// Whether everything is as it was, or the call has succeeded.
@@ -88,6 +95,15 @@ private:
             stride *= std::max<std::int64_t>(extent, 1);
         }
         if (chance(30)) a.data = nullptr;
+        return a;
+    }
+
+    /// An output beside the result, or its gradient, which may be left out; several lie in one array.
+    fovea_array beside(std::size_t which, std::size_t place, std::initializer_list<std::int64_t> extents) {
+        auto a = array(which, extents);
+        if (a.data != nullptr) a.data = static_cast<float*>(a.data) + (place << 13);
+        if (chance(2)) a.data = nullptr;
+        if (chance(60)) a.data = operands_[chance(2) ? 0 : 3].data;
         return a;
     }
 
@@ -135,7 +151,7 @@ private:
     std::array<unsigned char, 1 << 12> conditions_{};
     std::vector<std::int32_t> pages_, listed_;
     std::vector<std::int64_t> numbers_, offsets_;
-    std::array<fovea_array, 7> operands_{};
+    std::array<fovea_array, 10> operands_{};
     std::vector<fovea_value> values_;
     fovea_graph graph_{};
     decltype(fovea_kernel::run) run_ = nullptr;
@@ -159,6 +175,24 @@ TEST_CASE("a call that is refused has written nothing", "[bindings]") {
     }
     CHECK(broken == 0);
     CHECK(succeeded > 500);  // not everything is refused
+}
+
+TEST_CASE("a call with outputs that is refused has written nothing", "[bindings]") {
+    std::size_t count = 0;
+    auto const* const kernels = bound_kernels(&count);
+    random_call call(2028);
+    int broken = 0, succeeded = 0;
+    for (int i = 0; i < 8000; ++i) {
+        auto const& kernel = kernels[static_cast<std::size_t>(i) % count];
+        if (kernel.run_outputs == nullptr) continue;
+        call.draw(kernel, false, true);
+        if (!call.keeps_promise(kernel, succeeded)) {
+            ++broken;
+            UNSCOPED_INFO("call " << i << ", of " << kernel.name);
+        }
+    }
+    CHECK(broken == 0);
+    CHECK(succeeded > 500);
 }
 
 TEST_CASE("a call of gradients that is refused has written nothing", "[bindings]") {

@@ -1,6 +1,6 @@
-# TYPES of fovea_add_kernels: what functions are then called, and what is said of mistakes.
+# TYPES and OUTPUTS of fovea_add_kernels: what functions are then called, or given, and what is said of mistakes.
 #
-#   cmake -DKERNELS=cmake/kernels.cmake [-DTYPES=one of them [-DGRADIENTS=name]] -P types.cmake
+#   cmake -DKERNELS=cmake/kernels.cmake [-DTYPES=one of them [-DMORE=GRADIENTS name, OUTPUTS name=output]] -P types.cmake
 cmake_policy(VERSION 3.25)
 
 if(TYPES)
@@ -8,16 +8,16 @@ if(TYPES)
     include(${KERNELS})
     function(read)
         fovea_read_kernels(${ARGN})
-        message("${given_TYPES}: ${elements_${given_TYPES}}")
+        message("${given_TYPES}: ${elements_${given_TYPES}}${outputs_causal}")
     endfunction()
-    read(TARGET read KERNELS causal=causal TYPES "${TYPES}" ARCHS sse2 ${GRADIENTS})
+    read(TARGET read KERNELS causal=causal TYPES "${TYPES}" ARCHS sse2 ${MORE})
     return()
 endif()
 
-# require_said(<type> <what is said of it> [GRADIENTS causal])
+# require_said(<type> <what is said of it> [GRADIENTS causal] [OUTPUTS output])
 function(require_said types expected)
     execute_process(
-        COMMAND ${CMAKE_COMMAND} -DKERNELS=${KERNELS} "-DTYPES=${types}" "-DGRADIENTS=${ARGN}" -P
+        COMMAND ${CMAKE_COMMAND} -DKERNELS=${KERNELS} "-DTYPES=${types}" "-DMORE=${ARGN}" -P
                 ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
         OUTPUT_VARIABLE said ERROR_VARIABLE said
     )
@@ -50,3 +50,9 @@ require_said("query=f32 keys=q8_0" "'keys=q8_0' is no query=, key=, value= or re
 require_said("query=f32 q8_0" "'q8_0' is no query=, key=, value= or result= and a type")
 require_said("query=f32 key=" "'key=' is no query=, key=, value= or result= and a type")
 require_said("query=f32 key=q8_0" "GRADIENTS are of one type" GRADIENTS causal)
+
+require_said(f32 "f32: float, fovea::bindings::outputs<\"lse\">{} " OUTPUTS causal=lse)
+require_said(f32 "float, fovea::bindings::outputs<\"weights\", \"lse\">{} " OUTPUTS "causal=weights lse weights")
+require_said(f32 "OUTPUTS 'lse' is no kernel and its outputs: write \"name=lse weights\"" OUTPUTS lse)
+require_said(f32 "OUTPUTS 'alibi=lse': 'alibi' is none of the KERNELS" OUTPUTS alibi=lse)
+require_said(f32 "'state' is not one of lse, weights, scores, entropy, best_key, column_sums" OUTPUTS "causal=lse state")

@@ -256,6 +256,46 @@ TEST_CASE("gradients are functions beside those of their kernels", "[bindings]")
     CHECK(holds(text_of([&](std::ostream& to) { write_page(to, all); }), "`demo_stepped_f32_gradient`"));
 }
 
+TEST_CASE("outputs beside the result are functions beside those of their kernels", "[bindings]") {
+    auto all = library();
+    CHECK(!holds(text_of([&](std::ostream& to) { write_header(to, all); }), "_outputs("));
+    all.kernels.front() = describe_kernel<bfloat16>("stepped", "", kernels::stepped, {}, true, {},
+                                                    outputs<"lse", "best_key", "column_sums">{});
+    all.kernels[2] =
+        describe_kernel<double>("neighbours", "", kernels::neighbours, {}, false, {}, outputs<"weights">{});
+    auto const header = text_of([&](std::ostream& to) { write_header(to, all); });
+    CHECK(holds(header,
+                "demo_stepped_bf16_outputs(fovea_call const* call, fovea_input_bf16 query, fovea_input_bf16 key, "
+                "fovea_input_bf16 value, fovea_output_bf16 result, fovea_output_f32 lse, fovea_output_i64 best_key, "
+                "fovea_output_f32 column_sums, float const* arg_steps"));
+    CHECK(holds(header, "fovea_output_bf16 d_value, fovea_input_f32 gradient_of_lse, float const* arg_steps"));
+    CHECK(holds(header, "   Beside the result: column_sums (batch, heads, keys)\n"));
+    CHECK(holds(header, "fovea_output_f64 result, fovea_output_f64 weights, fovea_graph const* arg_edges"));
+    auto const dispatcher = text_of([&](std::ostream& to) { write_dispatcher(to, all); });
+    CHECK(holds(dispatcher, "{{\"weights\", \"f64\", \"(batch, heads, edges)\", 0}, };"));
+    CHECK(holds(dispatcher,
+                "run_demo_stepped_bf16_gradient, outputs_demo_stepped_bf16, 3, run_demo_stepped_bf16_outputs}"));
+    CHECK(holds(dispatcher, "operand_of(d_value), operand_of(gradient_of_lse)};"));
+    CHECK(holds(dispatcher, "nullptr, nullptr, 0, nullptr},"));
+    CHECK(holds(text_of([&](std::ostream& to) { write_page(to, all); }),
+                "| best_key | i64, written where it is asked for | (batch, heads, queries) |"));
+}
+
+TEST_CASE("heads of outputs are those that a projection makes", "[bindings]") {
+    auto const layer =
+        takes<"weights(features, rows), bias(rows)">([](view<float const, 2> weights, view<float const, 1>) {
+            return project(weights, weights, weights, heads<4, 2>) | dot | softmax | weighted_sum;
+        });
+    auto const described = describe_kernel<float>("", "", layer, {}, true, {}, outputs<"lse", "entropy">{}).outputs;
+    CHECK(described[0].shape == "(batch, 4, queries)");
+    CHECK(described[0].has_gradient);
+    CHECK(!described[1].has_gradient);
+    auto const thinned = takes<"weights(heads)">([](view<float const, 1> weights) {
+        return dot | softmax | reweight(weight * param(weights)[head]) | weighted_sum;
+    });
+    CHECK(!describe_kernel<float>("", "", thinned, {}, true, {}, outputs<"lse">{}).outputs[0].has_gradient);
+}
+
 TEST_CASE("kernels of 16 bits alone have an architecture of their own", "[bindings]") {
     auto const dispatcher = text_of([](std::ostream& to) { write_dispatcher(to, library()); });
     CHECK(holds(dispatcher, "demo_neighbours_bf16_avx512_bf16"));

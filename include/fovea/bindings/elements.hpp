@@ -31,6 +31,8 @@ inline constexpr std::string_view type_name<float16> = "f16";
 template <>
 inline constexpr std::string_view type_name<std::int8_t> = "i8";
 template <>
+inline constexpr std::string_view type_name<std::int64_t> = "i64";
+template <>
 inline constexpr std::string_view type_name<fp8_e4m3> = "fp8_e4m3";
 template <>
 inline constexpr std::string_view type_name<fp8_e5m2> = "fp8_e5m2";

@@ -3,12 +3,14 @@
 // of C.
 #pragma once
 
+#include <fovea/bindings/outputs.hpp>
 #include <fovea/bindings/unit.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/gradient.hpp>
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -109,17 +111,41 @@ void set_apart(std::tuple<Tables...>& tables, fovea_value* values, Operands cons
     }(std::index_sequence_for<Tables...>());
 }
 
-/// The gradients of one call of C++.
-template <class Element, class T, class Kernel>
+/// The gradient of the log-sum-exp, as `d_lse` gives it, that a call may leave out: an array without an address.
+template <class T>
+struct d_lse_if_given {
+    using output_tag = void;
+    using d_lse_tag = void;
+    using element = T;
+    static constexpr std::string_view name = "d_lse";
+    view<T const, 3> target;
+
+    view<T const, 3> rows(operand_shapes const& shapes) const {
+        return target.data == nullptr ? target : rows_of_call("d_lse is", target, shapes);
+    }
+};
+
+/// The gradients of a kernel's outputs that its own take, of arrays of C: none or one.
+template <class A, class T, fixed_string... Names>
+auto given_gradients(fovea_array const* arrays) {
+    if constexpr ((takes_gradient_of<A, Names> || ...)) {
+        return std::tuple(d_lse_if_given<T>{numbers_of<T const>(*arrays, "d_lse")});
+    } else {
+        return std::tuple();
+    }
+}
+
+/// The gradients of one call of C++; `given` are those of its outputs beside the result.
+template <class Element, class T, class Kernel, class... Given>
 void differentiate_operands(threads const& executor, workspace& scratch, fovea_array const* operands,
-                            fovea_value const* values, Kernel const& kernel) {
+                            fovea_value const* values, Kernel const& kernel, Given const&... given) {
     auto const operand = [&](std::size_t i, char const* name) {
         return asked_argument<Element, 4>{array_of<Element const>(operands[i]), array_of<Element>(operands[4 + i]),
                                           name};
     };
     auto query = operand(0, "query"), key = operand(1, "key"), value = operand(2, "value");
     auto const compute = [&](auto const& spec, auto const&... tables) {
-        gradient(executor, scratch, spec, query.of, key.of, value.of, array_of<Element const>(operands[3]),
+        gradient(executor, scratch, spec, query.of, key.of, value.of, array_of<Element const>(operands[3]), given...,
                  query.asked(), key.asked(), value.asked(), tables.asked()...);
     };
     key.set_apart_from(query);
@@ -140,15 +166,21 @@ void differentiate_operands(threads const& executor, workspace& scratch, fovea_a
     }
 }
 
-/// A call of the gradients of one kernel from C. Operands are query, key, value, the gradient of the result, and where
-/// the gradients of the first three go; behind the arguments stands, for each, where its gradient goes.
-template <class Element, class Kernel>
+/// A call of the gradients of one kernel from C. Operands are query, key, value, the gradient of the result, where the
+/// gradients of the first three go, and the gradient of each output that has one, which may have no address; behind the
+/// arguments stands, for each, where its gradient goes.
+template <class Element, class Kernel, fixed_string... Names>
 fovea_status run_gradient_unit(fovea_call const* call, fovea_array const* operands, fovea_value const* values,
-                               Kernel const& kernel) noexcept {
+                               Kernel const& kernel, outputs<Names...> = {}) noexcept {
     using T = compute_type<Element>;
     if constexpr (has_gradients<Kernel, T>())
         return run_with(call, [&](threads const& executor, workspace& scratch) {
-            differentiate_operands<Element, T>(executor, scratch, operands, values, kernel);
+            using specification = typename decltype(specification_type<Kernel, T>())::type;
+            std::apply(
+                [&](auto const&... given) {
+                    differentiate_operands<Element, T>(executor, scratch, operands, values, kernel, given...);
+                },
+                given_gradients<specification, T, Names...>(operands + 7));
         });
     else return FOVEA_FAILED;
 }

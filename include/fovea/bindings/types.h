@@ -59,6 +59,9 @@ typedef uint16_t fovea_f16;  /* the bits of IEEE binary16 */
 FOVEA_BINDINGS_ARRAYS(bf16, fovea_bf16)
 FOVEA_BINDINGS_ARRAYS(f16, fovea_f16)
 
+/* Of positions that a call finds. */
+FOVEA_BINDINGS_ARRAY(output, i64, int64_t*)
+
 /* Of keys and values alone. */
 typedef uint8_t fovea_fp8_e4m3; /* the bits: a sign, 4 of exponent, 3 of fraction, no infinity */
 typedef uint8_t fovea_fp8_e5m2; /* the bits: a sign, 5 of exponent, 2 of fraction */
@@ -148,6 +151,12 @@ typedef struct fovea_argument {
     char const* shape; /* "(heads)" of a table, which counts bits where it has them; "" of a number or a graph */
     int has_gradient;  /* 1 for a table of which the kernel has a gradient; 0 otherwise */
 } fovea_argument;
+typedef struct fovea_kernel_output {
+    char const* name;  /* "lse", "weights", ... */
+    char const* type;  /* of its elements: that of the arithmetic, "f32" or "f64"; "i64" of positions */
+    char const* shape; /* "(batch, heads, queries)"; arrays of C that have less than 4 axes have one feature more */
+    int has_gradient;  /* 1 where the kernel's gradients take that of this output; 0 otherwise */
+} fovea_kernel_output;
 typedef struct fovea_kernel {
     char const* name;
     char const* type;          /* "f32", "f64", "bf16", "f16", or those of query, key and value: "f32_q8_0_q4_0" */
@@ -165,6 +174,12 @@ typedef struct fovea_kernel {
        those of query, key and value go; behind the values stand as many pointers: where the gradient of each argument
        goes. What is null is not computed. */
     fovea_status (*gradient)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
+    /* What it can give beside its result, and the call that gives it: behind the operands of `run` stand as many
+       arrays. Those of `gradient` are followed by the gradient of each output that has one. What is null is not
+       computed. */
+    fovea_kernel_output const* outputs;
+    size_t output_count;
+    fovea_status (*run_outputs)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
 } fovea_kernel;
 
 #ifdef __cplusplus

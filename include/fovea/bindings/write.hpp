@@ -60,33 +60,46 @@ inline std::string function_of(library_description const& all, kernel_descriptio
     return all.name + "_" + k.name + "_" + k.type;
 }
 
-/// A function of C, which calls a kernel or computes its gradients.
+/// A function of C, which calls a kernel, with outputs beside its result or without, or computes its gradients.
 struct entry_point {
     struct array {
-        std::string name, type;
+        std::string kind, type, name;
     };
     std::string name;
-    std::vector<array> inputs, outputs;
+    std::vector<array> arrays;
     bool is_gradient = false;
 };
 
 inline std::vector<entry_point> entry_points_of(library_description const& all, kernel_description const& k) {
     auto const name = function_of(all, k);
     auto const& [query, key, value, result] = k.types;
-    std::vector<entry_point> functions{
-        {name, {{"query", query}, {"key", key}, {"value", value}}, {{"result", result}}}};
-    if (k.has_gradients)
+    std::vector<entry_point::array> const read{
+        {"input", query, "query"}, {"input", key, "key"}, {"input", value, "value"}};
+    auto const beside = [&](std::vector<entry_point::array> arrays) {
+        arrays.insert(arrays.begin(), read.begin(), read.end());
+        return arrays;
+    };
+    std::vector<entry_point> functions{{name, beside({{"output", result, "result"}})}};
+    if (!k.outputs.empty()) {
+        functions.push_back({name + "_outputs", functions.front().arrays});
+        for (auto const& each : k.outputs) functions.back().arrays.push_back({"output", each.type, each.name});
+    }
+    if (k.has_gradients) {
         functions.push_back({name + "_gradient",
-                             {{"query", query}, {"key", key}, {"value", value}, {"d_result", result}},
-                             {{"d_query", query}, {"d_key", key}, {"d_value", value}},
+                             beside({{"input", result, "d_result"},
+                                     {"output", query, "d_query"},
+                                     {"output", key, "d_key"},
+                                     {"output", value, "d_value"}}),
                              true});
+        for (auto const& each : k.outputs)
+            if (each.has_gradient) functions.back().arrays.push_back({"input", each.type, "gradient_of_" + each.name});
+    }
     return functions;
 }
 
 inline std::string declaration_of(kernel_description const& k, entry_point const& f) {
     std::string text = "fovea_status " + f.name + "(fovea_call const* call";
-    for (auto const& each : f.inputs) text += ", fovea_input_" + each.type + " " + each.name;
-    for (auto const& each : f.outputs) text += ", fovea_output_" + each.type + " " + each.name;
+    for (auto const& each : f.arrays) text += ", fovea_" + each.kind + "_" + each.type + " " + each.name;
     for (auto const& a : k.arguments) {
         text += ", " + a.type + (a.is_pointer() ? " const* " : " ") + parameter_of(a);
         if (a.is_table()) text += " /* " + a.shape + " */";
@@ -165,7 +178,10 @@ inline void write_header(std::ostream& to, library_description const& all) {
     write_cache_declarations(to, all);
     to << "/* Arguments have the names that the kernels give them, behind arg_: no word or macro can hide them. */\n\n"
           "/* The functions that end in _gradient compute gradients of what a kernel reads, from that of its result, "
-          "d_result:\n   d_query has the extents of query, and so on. What has a null pointer is not computed. */\n";
+          "d_result:\n   d_query has the extents of query, and so on. What has a null pointer is not computed. */\n\n"
+          "/* The functions that end in _outputs give more than the result: each array has the extents that stand "
+          "before "
+          "the\n   function, and one feature where these are three. What has a null pointer is not computed. */\n";
     std::string before;
     for (auto const& k : all.kernels) {
         if (k.name != before) {
@@ -174,6 +190,7 @@ inline void write_header(std::ostream& to, library_description const& all) {
             for (auto const& line : k.formula) to << "     " << commented(line) << "\n";
             if (k.paged) to << "   Keys and values lie in pages: (page, head, slot, feature).\n";
             if (k.ragged) to << "   Sequences lie one after another, as offsets say.\n";
+            for (auto const& each : k.outputs) to << "   Beside the result: " << each.name << " " << each.shape << "\n";
             to << "*/\n";
         }
         before = k.name;
@@ -210,8 +227,7 @@ inline void write_choice(std::ostream& to, library_description const& all, kerne
 /// The function of C: its arguments as the list of kernels takes them.
 inline void write_function(std::ostream& to, kernel_description const& k, entry_point const& f) {
     std::vector<std::string> operands, values;
-    for (auto const* const names : {&f.inputs, &f.outputs})
-        for (auto const& each : *names) operands.push_back("operand_of(" + each.name + ")");
+    for (auto const& each : f.arrays) operands.push_back("operand_of(" + each.name + ")");
     for (auto const& a : k.arguments) values.push_back(value_function_of(a) + "(" + parameter_of(a) + ")");
     if (f.is_gradient)
         for (auto const& a : k.arguments)
@@ -236,6 +252,13 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
     to << "}\n\nnamespace {\n";
     for (auto const& k : all.kernels) {
         for (auto const& f : entry_points_of(all, k)) write_choice(to, all, k, f);
+        if (!k.outputs.empty()) {
+            to << "constexpr fovea_kernel_output outputs_" << function_of(all, k) << "[] = {";
+            for (auto const& each : k.outputs)
+                to << "{" << quoted(each.name) << ", " << quoted(each.type) << ", " << quoted(each.shape) << ", "
+                   << each.has_gradient << "}, ";
+            to << "};\n";
+        }
         if (k.arguments.empty()) continue;
         to << "constexpr fovea_argument arguments_" << function_of(all, k) << "[] = {";
         for (auto const& a : k.arguments)
@@ -262,8 +285,9 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
            << quoted(k.specification) << ", " << quoted(joined(k.comment, "\n")) << ", "
            << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f << "()), "
            << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", "
-           << k.keeps_shape << ", run_" << f << ", " << (k.has_gradients ? "run_" + f + "_gradient" : "nullptr")
-           << "},\n";
+           << k.keeps_shape << ", run_" << f << ", " << (k.has_gradients ? "run_" + f + "_gradient" : "nullptr") << ", "
+           << (k.outputs.empty() ? "nullptr" : "outputs_" + f) << ", " << k.outputs.size() << ", "
+           << (k.outputs.empty() ? "nullptr" : "run_" + f + "_outputs") << "},\n";
     }
     to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
 }
@@ -297,6 +321,9 @@ inline void write_page(std::ostream& to, library_description const& all) {
                << (rows.empty() ? "(batch, key_heads, keys, value_features)" : rows)
                << " |\n| result | elements, written | (batch, heads, queries, value_features) |\n";
             for (auto const& a : k.arguments) to << "| " << a.name << " | " << a.type << " | " << a.shape << " |\n";
+            for (auto const& each : k.outputs)
+                to << "| " << each.name << " | " << each.type << ", written where it is asked for | " << each.shape
+                   << " |\n";
             to << "\n";
         }
         before = k.name;

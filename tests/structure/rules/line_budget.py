@@ -18,7 +18,6 @@ STAND_ALONE = {
     "core/messages.hpp": "compiled once where FOVEA_COMPILED is defined",
     "driver/graph/backward/key_pass.hpp": "one of the two passes of a gradient over listed keys",
     "interop/mpi.hpp": "a program without gradients includes it alone",
-    "bindings/unit.hpp": "a unit without gradients includes it alone",
     "driver/dense/pass/split_keys.hpp": "one of the passes",
     "driver/dense/pass/whole_rows.hpp": "one of the passes",
     "testing/against_reference.hpp": "tests of words include it",

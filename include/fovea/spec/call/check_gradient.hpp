@@ -178,6 +178,7 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
                 constexpr bool fits = std::is_same_v<typename type::element, typename call_type::number>;
                 static_assert(fits, "fovea: d_lse has numbers of another type than this call computes in");
                 if constexpr (fits) bound.d_lse = argument.rows(bound.call.shapes);
+                detail::require_sound(detail::region_of(bound.d_lse, "d_lse"));
                 return std::tuple();
             } else {
                 constexpr bool fits = std::is_same_v<type, saved_type>;

@@ -61,6 +61,15 @@ inline constexpr bool has_lse_gradient<N> =
     has_rows_again<row_normalizer<N>>
     && requires(N const& n, row_coordinates_archetype<double> at) { n.gradient_of_row(0.0, 0.0, 0.0, at); };
 
+/// Whether an attention takes the gradient of its log-sum-exp.
+template <class A>
+inline constexpr bool takes_d_lse = [] {
+    using normalize = decltype(A::normalize);
+    using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
+    using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>;
+    return has_lse_gradient<normalizer> && linear_aggregator<aggregate> && !is_reweighted<std::remove_cv_t<normalize>>;
+}();
+
 /// The sentences for parts of a specification that have no gradient, and for what is asked for beside gradients.
 template <class A, class... Asked>
 constexpr bool has_gradients() {
@@ -83,9 +92,7 @@ constexpr bool has_gradients() {
     constexpr bool takes_states = is_recurrent<A> || !(state_of_gradient<Asked> || ...);
     static_assert(!only || takes_states,
                   "fovea: past_state, present_state and d_present_state belong to an attention with running_state");
-    constexpr bool lse = !(gradient_of_lse<Asked> || ...)
-                      || (has_lse_gradient<normalize> && linear_aggregator<aggregate>
-                          && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>);
+    constexpr bool lse = !(gradient_of_lse<Asked> || ...) || takes_d_lse<A>;
     static_assert(
         !only || !adds || !smooth || lse,
         "fovea: d_lse is the gradient of the log-sum-exp of softmax or a relative, without reweight after it");

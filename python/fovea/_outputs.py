@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a call gives beside its result, and the gradients of it that a call of gradient takes."""
+
+from __future__ import annotations
+
+import functools
+from collections import namedtuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _abi
+from ._arrays import REALS, Array, address_of, as_table
+from ._errors import ArgumentError, ShapeError
+from ._info import names_among
+from ._operands import Operands
+from ._plan import Axis
+
+_TYPES: dict[str, tuple[str, np.dtype[Any]]] = {
+    "f32": ("float", REALS["f32"]),
+    "f64": ("double", REALS["f64"]),
+    "i64": ("int64_t", np.dtype(np.int64)),
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a kernel; `c_type` is what C calls its elements."""
+
+    name: str
+    c_type: str
+    dtype: np.dtype[Any]
+    axes: tuple[Axis, ...]
+    has_gradient: bool
+
+    @classmethod
+    def of(cls, entry: _abi.OutputEntry) -> Output:
+        axes = tuple(Axis.of(text.strip()) for text in entry.shape.decode().strip("()").split(","))
+        return cls(entry.name.decode(), *_TYPES[entry.type.decode()], axes, bool(entry.has_gradient))
+
+    def shape(self, x: Operands) -> tuple[int, ...]:
+        """Its extents for a call, without axes of batch and head that its queries do not have."""
+        absent = {3: ("heads",), 2: ("batch", "heads")}.get(x.arrays[0].ndim, ())
+        return tuple(axis.extent(x.known) or 0 for axis in self.axes if axis.name not in absent)
+
+    def packed(self, array: Array, x: Operands) -> bytes:
+        """An array without gaps as C takes it."""
+        extents = [axis.extent(x.known) or 0 for axis in self.axes]
+        b, h, n, m = extents if len(extents) == 4 else (*extents, 1)
+        return _abi.more_operands_format.pack(address_of(array), b, h, n, m, h * n * m, n * m, m, 1)
+
+
+_NOWHERE = _abi.more_operands_format.pack(*_abi.nowhere)
+
+
+class Asked:
+    """The outputs that a call asks for: names of some that its kernel has, in their order."""
+
+    def __init__(self, names: Iterable[str], kernel: str, having: tuple[Output, ...], x: Operands) -> None:
+        known = tuple(output.name for output in having)
+        self._names = names_among(names, "outputs", "outputs, such as ('lse',)", f"{kernel} gives", known)
+        for name in self._names:
+            if self._names.count(name) > 1:
+                raise ArgumentError(f"outputs names {name!r} more than once")
+        self._arrays = {o.name: np.empty(o.shape(x), o.dtype) for o in having if o.name in self._names}
+        self.packed = b"".join(o.packed(self._arrays[o.name], x) if o.name in self._names else _NOWHERE for o in having)
+
+    def beside(self, result: Any) -> Any:
+        """A tuple of the result and these, which has their names."""
+        return _results(self._names)(result, *(self._arrays[name] for name in self._names))
+
+
+@functools.lru_cache(maxsize=256)
+def _results(names: tuple[str, ...]) -> Any:
+    return namedtuple("Results", ("result", *names))
+
+
+def packed_gradients(
+    given: Mapping[str, Any] | None, kernel: str, having: tuple[Output, ...], x: Operands
+) -> tuple[bytes, list[Array]]:
+    """The gradients of outputs as C takes them, and the arrays, which have to live until the call has ended."""
+    with_gradient = [output for output in having if output.has_gradient]
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"d_outputs is of type {type(given).__name__}, it must be a dict, such as {{'lse': d_lse}}")
+    known = tuple(output.name for output in with_gradient)
+    if given and not known:
+        raise ArgumentError(f"d_outputs names {next(iter(given))!r}, {kernel} takes gradients of no output")
+    names_among(given, "d_outputs", "outputs", f"{kernel} takes gradients of", known)
+    packed, kept = b"", []
+    for output in with_gradient:
+        if output.name not in given:
+            packed += _NOWHERE
+            continue
+        what = f"the gradient of {output.name}"
+        array = as_table(given[output.name], what, output.c_type)
+        if array.shape != output.shape(x):
+            raise ShapeError(f"{what} is {array.shape}, it must be {output.shape(x)}")
+        kept.append(array)
+        packed += output.packed(array, x)
+    return packed, kept
