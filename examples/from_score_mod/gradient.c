@@ -28,9 +28,9 @@ int main(void) {
     fovea_input_f32 const d_result = fovea_dense_input_f32(ones, batch, heads, positions, features);
     fovea_output_f32 const d_query = fovea_dense_output_f32(d_x, batch, heads, positions, features);
     fovea_output_f32 const none = {.data = NULL};  // not asked for
-    fovea_input_f32 const gradient_of_lse = {.data = NULL};  // the loss does not read it
-    if (attention_capped_alibi_f32_gradient(&how, in, in, in, d_result, d_query, none, none, gradient_of_lse, slopes, 50,
-                                            3, d_slopes)
+    fovea_input_f32 const nothing = {.data = NULL};
+    if (attention_capped_alibi_f32_gradient(&how, in, in, in, d_result, d_query, none, none, nothing, nothing, nothing,
+                                            slopes, 50, 3, d_slopes)
         != FOVEA_OK) {
         fprintf(stderr, "%s\n", message);
         return 1;

@@ -13,10 +13,10 @@ weights = fovea.attend(q, k, v, kernel="causal", outputs=("weights",)).weights
 np.testing.assert_allclose(weights @ v, result, atol=1e-6)
 np.testing.assert_allclose(lse[:, :, 0], (q[:, :, 0] * k[:, :, 0]).sum(-1) / 2, atol=1e-6)
 #! [gradient]
-at = fovea.attend(q, k, v, kernel="capped_alibi", outputs=("lse",), **arguments)
-d = fovea.gradient(  # of sum(result**2) + sum(lse**2)
-    q, k, v, 2 * at.result, kernel="capped_alibi", d_outputs={"lse": 2 * at.lse}, **arguments
-)
+forward = fovea.attend(q, k, v, kernel="capped_alibi", outputs=("lse",), **arguments)
+d_result, d_lse = 2 * forward.result, 2 * forward.lse  # of the loss sum(result**2) + sum(lse**2)
+of_forward = {"forward": forward, "d_outputs": {"lse": d_lse}}
+d = fovea.gradient(q, k, v, d_result, kernel="capped_alibi", **of_forward, **arguments)
 #! [gradient]
 
 

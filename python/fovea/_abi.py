@@ -116,11 +116,13 @@ class KernelEntry(ctypes.Structure):
         ("outputs", ctypes.POINTER(OutputEntry)),
         ("output_count", ctypes.c_size_t),
         ("run_outputs", Run),
+        ("takes_forward", ctypes.c_int),
     ]
 
 
 # Query, key, value and result: the address, four extents and four strides, in numbers. Outputs beside the result follow.
-# Of gradients the result's takes its place, and where those of query, key and value go follow, and those of outputs.
+# Of gradients the result's takes its place, and where those of query, key and value go follow, those of outputs, and the
+# result and the log-sum-exp of the forward call.
 operands_format = struct.Struct("P8q" * 4)
 gradient_operands_format = struct.Struct("P8q" * 7)
 more_operands_format = struct.Struct("P8q")

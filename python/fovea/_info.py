@@ -65,6 +65,7 @@ class Kernel:
     outputs : what a call can give beside the result, such as ("lse", "weights"); empty where the kernel is built
         without.
     d_outputs : those of `outputs` whose gradients `fovea.gradient` takes.
+    takes_forward : whether it takes what the forward call gave, for which `outputs` has "lse".
     """
 
     name: str
@@ -78,6 +79,7 @@ class Kernel:
     gradients: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     d_outputs: tuple[str, ...] = ()
+    takes_forward: bool = False
 
     @property
     def is_paged(self) -> bool:

@@ -31,7 +31,7 @@ from ._arrays import (
 from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
 from ._info import Argument, ElementTypes, Gradients, Kernel, wanted_gradients
 from ._operands import Operands, Result, elements_like, operand
-from ._outputs import Asked, Output, packed_gradients
+from ._outputs import Asked, Output, packed_forward, packed_gradients
 from ._plan import Plan
 
 
@@ -76,6 +76,7 @@ class Compiled:
         self.keeps_shape = bool(entry.keeps_shape)
         self.outputs = tuple(Output.of(entry.outputs[i]) for i in range(entry.output_count))
         self.run_outputs = entry.run_outputs
+        self.takes_forward = bool(entry.takes_forward)
 
 
 class BoundKernel:
@@ -114,10 +115,13 @@ class BoundKernel:
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
+        forward: Any = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
-        return self._library.gradient(q, k, v, d_result, self.info.name, threads, dtype, wanted, d_outputs, **arguments)
+        return self._library.gradient(
+            q, k, v, d_result, self.info.name, threads, dtype, wanted, d_outputs, forward, **arguments
+        )
 
     def __repr__(self) -> str:
         return f"<kernel {self.info.name} for {', '.join(self.info.types)}: {self.info.specification}>"
@@ -197,6 +201,7 @@ class Library:
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
+        forward: Any = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of a kernel of this library; see `fovea.gradient`."""
@@ -219,6 +224,11 @@ class Library:
         layouts = [layout_of(d, extents_of(d)), *targets_of_rows]
         packed = _abi.gradient_operands_format.pack(*x.layout(), *(n for layout in layouts for n in layout))
         of_outputs, kept = packed_gradients(d_outputs, kernel, compiled.outputs, x)
+        if compiled.takes_forward:
+            of_forward, more = packed_forward(forward, dtype, compiled.outputs, x)
+            of_outputs, kept = of_outputs + of_forward, kept + more
+        elif forward is not None:
+            raise ArgumentError(f"forward is given, and gradients of {kernel} in {self.path.name} do not take it")
         targets = [address_of(of_tables[a.name]) if a.name in of_tables else 0 for a in compiled.arguments]
         if values is not None:
             values += struct.pack(f"{len(targets)}P", *targets)
@@ -370,6 +380,7 @@ def _info_of(compiled: list[Compiled]) -> Kernel:
         (*_OPERANDS, *first.tables_with_gradient) if first.gradient else (),
         tuple(output.name for output in first.outputs),
         tuple(output.name for output in first.outputs if output.has_gradient),
+        first.takes_forward,
     )
 
 
@@ -488,6 +499,7 @@ def gradient(
     dtype: str | None = None,
     wanted: Iterable[str] | None = None,
     d_outputs: Mapping[str, Any] | None = None,
+    forward: Any = None,
     **arguments: Any,
 ) -> Gradients:
     """Computes the gradients of what a call of `attend` reads, from the gradient of its result.
@@ -499,6 +511,8 @@ def gradient(
     d_result : the gradient of a loss by the result, of its shape and element type.
     wanted : which of `Kernel.gradients` to compute, such as ("query", "slopes"); None for all of them.
     d_outputs : gradients of the loss by outputs that it also reads, {"lse": array}, of what `Kernel.d_outputs` lists.
+    forward : what the call of `attend` with outputs=("lse",) gave, or (result, lse), which is then not computed again;
+        of a kernel that `takes_forward`.
 
     Returns
     -------
@@ -506,5 +520,5 @@ def gradient(
     passed for several of them, each has its own. Of q, k and v None where it is not wanted; tables has those wanted.
     """
     return _library_or_default(library).gradient(
-        q, k, v, d_result, kernel, threads, dtype, wanted, d_outputs, **arguments
+        q, k, v, d_result, kernel, threads, dtype, wanted, d_outputs, forward, **arguments
     )

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import _abi
-from ._arrays import REALS, Array, address_of, as_table
+from ._arrays import REALS, Array, address_of, as_table, extents_of, layout_of
 from ._errors import ArgumentError, ShapeError
 from ._info import names_among
-from ._operands import Operands
+from ._operands import Operands, elements_like, operand
 from ._plan import Axis
 
 _TYPES: dict[str, tuple[str, np.dtype[Any]]] = {
@@ -94,10 +94,32 @@ def packed_gradients(
         if output.name not in given:
             packed += _NOWHERE
             continue
-        what = f"the gradient of {output.name}"
-        array = as_table(given[output.name], what, output.c_type)
-        if array.shape != output.shape(x):
-            raise ShapeError(f"{what} is {array.shape}, it must be {output.shape(x)}")
-        kept.append(array)
-        packed += output.packed(array, x)
+        kept.append(_table_of(output, given[output.name], f"the gradient of {output.name}", x))
+        packed += output.packed(kept[-1], x)
     return packed, kept
+
+
+def packed_forward(
+    forward: Any, dtype: str | None, having: tuple[Output, ...], x: Operands
+) -> tuple[bytes, list[Array]]:
+    """The result and the log-sum-exp of the forward call, and the arrays."""
+    if forward is None:
+        return _NOWHERE + _NOWHERE, []
+    what = "what attend gives with outputs=('lse',), or (result, lse)"
+    if hasattr(forward, "result") and hasattr(forward, "lse"):
+        forward = (forward.result, forward.lse)
+    if not isinstance(forward, (tuple, list)) or len(forward) != 2:
+        raise ArgumentError(f"forward is of type {type(forward).__name__}, it must be {what}")
+    name = "the result of forward"
+    result = operand(elements_like(forward[0], name, dtype, x.types.result, "query"), name, x.types.result)
+    lse = next(output for output in having if output.name == "lse")
+    array = _table_of(lse, forward[1], "lse of forward", x)
+    packed = _abi.more_operands_format.pack(*layout_of(result, extents_of(result)))
+    return packed + lse.packed(array, x), [result, array]
+
+
+def _table_of(output: Output, given: Any, what: str, x: Operands) -> Array:
+    array = as_table(given, what, output.c_type)
+    if array.shape != output.shape(x):
+        raise ShapeError(f"{what} is {array.shape}, it must be {output.shape(x)}")
+    return array

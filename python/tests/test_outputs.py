@@ -142,6 +142,40 @@ def test_loss_of_an_output_has_a_gradient() -> None:
         fovea.gradient(case.q, case.k, case.v, nothing, "causal", d_outputs=("lse",))
 
 
+def test_what_the_forward_call_gave_is_not_computed_again() -> None:
+    case = causal_case()
+    if not case.kernel.takes_forward:
+        pytest.skip("causal takes nothing of the forward call in this library")
+    forward = case.run_raw(outputs=("weights", "lse"))
+    d = np.random.default_rng(6).standard_normal(forward.result.shape).astype(forward.result.dtype)
+
+    def gradient_after(forward: Any) -> fovea.Gradients:
+        return fovea.gradient(case.q, case.k, case.v, d, "causal", forward=forward)
+
+    again = gradient_after(None)
+    for given in (forward, (forward.result, forward.lse), [forward.result, forward.lse.tolist()]):
+        after = gradient_after(given)
+        for name in ("query", "key", "value"):
+            np.testing.assert_allclose(getattr(after, name), getattr(again, name), atol=10 * case.tolerance)
+    taken = gradient_after((2 * forward.result, forward.lse))
+    assert np.abs(taken.query - again.query).max() > 10 * case.tolerance
+    with pytest.raises(fovea.ShapeError, match=r"^lse of forward is \(2, 4, 7\), it must be \(2, 4, 8\)$"):
+        gradient_after((forward.result, forward.lse[..., 1:]))
+    with pytest.raises(fovea.ShapeError, match=r"^the saved rows are those of a result \(2, 4, 8, 4\), this call has"):
+        gradient_after((forward.result[..., 1:], forward.lse))
+    for wrong in (forward.result, (forward.result,), 3):
+        with pytest.raises(fovea.ArgumentError, match="^forward is of type .*, it must be what attend gives with"):
+            gradient_after(wrong)
+
+
+@for_kernels("have gradients after nothing", lambda kernel: bool(kernel.gradients) and not kernel.takes_forward)
+def test_gradients_without_a_log_sum_take_no_forward_call(kernel: fovea.Kernel) -> None:
+    case = make_case(kernel)
+    result = case.run_raw()
+    with pytest.raises(fovea.ArgumentError, match=f"^forward is given, and gradients of {kernel.name} in .* do not take"):
+        fovea.gradient(case.q, case.k, case.v, result, kernel.name, forward=(result, result), **case.arguments)
+
+
 @pytest.mark.parametrize(
     "outputs, message",
     [

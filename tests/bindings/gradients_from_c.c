@@ -124,9 +124,9 @@ static fovea_status alibi_of(fovea_call const* call, fovea_output_f32 to_key, fl
 static void right_gradients(void) {
     fovea_call const call = how();
     forget();
-    CHECK(
-        bound_causal_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(), not_given)
-        == FOVEA_OK);
+    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(),
+                                    not_given, not_given, not_given)
+          == FOVEA_OK);
     CHECK(message[0] == '\0');
     CHECK(greatest_difference(causal, 0) < close);
     forget();
@@ -169,10 +169,50 @@ static void gradients_of_graphs(void) {
     CHECK(nothing_is_written());
 }
 
-static fovea_status causal_with(fovea_input_f32 gradient_of_lse) {
+static fovea_status causal_after(fovea_input_f32 gradient_of_lse, fovea_input_f32 result, fovea_input_f32 lse) {
     fovea_call const call = how();
     return bound_causal_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(),
-                                     gradient_of_lse);
+                                     gradient_of_lse, result, lse);
+}
+static fovea_status causal_with(fovea_input_f32 gradient_of_lse) {
+    return causal_after(gradient_of_lse, not_given, not_given);
+}
+
+/* The result and the log-sum-exp of the forward call are not computed again. */
+static void after_a_forward_call(void) {
+    static float r[r_size], l[l_size];
+    fovea_call const call = how();
+    fovea_output_f32 const none = {.data = NULL};
+    fovea_output_i64 const no_keys = {.data = NULL};
+    CHECK(bound_causal_f32_outputs(&call, query(), key(), value(),
+                                   fovea_dense_output_f32(r, batch, heads, queries, values),
+                                   fovea_dense_output_f32(l, batch, heads, queries, 1), none, none, none, no_keys, none)
+          == FOVEA_OK);
+    fovea_input_f32 const result = fovea_dense_input_f32(r, batch, heads, queries, values);
+    fovea_input_f32 lse = fovea_dense_input_f32(l, batch, heads, queries, 1);
+    CHECK(causal_after(not_given, result, lse) == FOVEA_OK);
+    CHECK(greatest_difference(causal, 0) < close);
+    reads_lse = true;
+    CHECK(causal_after(d_lse(), result, lse) == FOVEA_OK);
+    CHECK(greatest_difference(causal, 0) < close);
+    reads_lse = false;
+    forget();
+    CHECK(causal_after(not_given, result, not_given) == FOVEA_SHAPE_ERROR);
+    CHECK(strcmp(message, "lse is null, it must be that of the forward call, as result is") == 0);
+    CHECK(causal_after(not_given, not_given, lse) == FOVEA_SHAPE_ERROR);
+    CHECK(strcmp(message, "result is null, it must be that of the forward call, as lse is") == 0);
+    lse.extents[1] = 1;
+    CHECK(causal_after(not_given, result, lse) == FOVEA_SHAPE_ERROR);
+    CHECK(strcmp(message, "lse is (2, 1, 5) and must be (2, 2, 5), (batch, head, query)") == 0);
+    lse.extents[1] = heads;
+    CHECK(causal_after(not_given, fovea_dense_input_f32(r, batch, heads, queries, values - 1), lse)
+          == FOVEA_SHAPE_ERROR);
+    CHECK(strcmp(message, "the saved rows are those of a result (2, 2, 5, 2), this call has (2, 2, 5, 3)") == 0);
+    CHECK(causal_after(not_given, fovea_dense_input_f32(d_v, batch, heads, queries, values), lse) == FOVEA_SHAPE_ERROR);
+    CHECK(strstr(message, "d_value overlaps result in memory") != NULL);
+    lse.strides[0] = INT64_MAX;
+    CHECK(causal_after(not_given, result, lse) == FOVEA_SHAPE_ERROR && message[0] != '\0');
+    CHECK(nothing_is_written());
 }
 
 /* The loss reads the log-sum-exp too. */
@@ -216,10 +256,14 @@ static void one_array_for_all(void) {
         out[a] = fovea_dense_output_f32(to[a], batch, heads, queries, features);
     }
     fovea_input_f32 const d = fovea_dense_input_f32(k, batch, heads, queries, features);
-    CHECK(bound_causal_f32_gradient(&call, in[0], in[1], in[2], d, out[0], out[1], out[2], not_given) == FOVEA_OK);
+    CHECK(bound_causal_f32_gradient(&call, in[0], in[1], in[2], d, out[0], out[1], out[2], not_given, not_given,
+                                    not_given)
+          == FOVEA_OK);
     memcpy(expected, to, sizeof to);
     memset(to, 0, sizeof to);
-    CHECK(bound_causal_f32_gradient(&call, in[0], in[0], in[0], d, out[0], out[1], out[2], not_given) == FOVEA_OK);
+    CHECK(bound_causal_f32_gradient(&call, in[0], in[0], in[0], d, out[0], out[1], out[2], not_given, not_given,
+                                    not_given)
+          == FOVEA_OK);
     CHECK(memcmp(expected, to, sizeof to) == 0);
     CHECK(memcmp(to[0], to[1], sizeof to[0]) != 0);
 }
@@ -262,18 +306,21 @@ static void mistakes(void) {
     CHECK(strstr(message, "d_slopes overlaps a table of the score in memory") != NULL);
     fovea_input_f32 d = d_result();
     d.extents[3] = values - 1;
-    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value(), not_given)
+    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value(), not_given,
+                                    not_given, not_given)
           == FOVEA_SHAPE_ERROR);
     CHECK(strcmp(message,
                  "the gradient of the result is (2, 2, 5, 2) and must be (2, 2, 5, 3), "
                  "(batch, head, position, feature)")
           == 0);
     d.data = NULL;
-    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value(), not_given)
+    CHECK(bound_causal_f32_gradient(&call, query(), key(), value(), d, d_query(), d_key(), d_value(), not_given,
+                                    not_given, not_given)
           == FOVEA_SHAPE_ERROR);
     fovea_input_f32 x = key();
     x.extents[3] = features - 1;
-    CHECK(bound_causal_f32_gradient(&call, query(), x, value(), d_result(), d_query(), d_key(), d_value(), not_given)
+    CHECK(bound_causal_f32_gradient(&call, query(), x, value(), d_result(), d_query(), d_key(), d_value(), not_given,
+                                    not_given, not_given)
           == FOVEA_SHAPE_ERROR);
     CHECK(bound_stepped_f32_gradient(&call, query(), key(), value(), d_result(), d_query(), d_key(), d_value(), NULL, 4,
                                      d_table)
@@ -334,6 +381,7 @@ int main(void) {
     right_gradients();
     gradients_of_graphs();
     gradient_of_an_output();
+    after_a_forward_call();
     one_array_for_all();
     not_asked();
     mistakes();

@@ -297,6 +297,7 @@ static void listed(void) {
     fovea_kernel const* const all = bound_kernels(&kernels);
     for (size_t n = 0; n < kernels; ++n) {
         CHECK((all[n].run_outputs != NULL) == (all[n].output_count > 0));
+        CHECK(all[n].takes_forward == (strcmp(all[n].name, "causal") == 0)); /* no list of edges, no pages */
         if (strcmp(all[n].name, "alibi") == 0) CHECK(all[n].output_count == 0 && all[n].outputs == NULL);
         if (strcmp(all[n].name, "neighbours") == 0)
             CHECK(strcmp(all[n].outputs[1].shape, "(batch, heads, edges)") == 0);

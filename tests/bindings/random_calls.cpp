@@ -35,7 +35,13 @@ public:
         if (chance(40)) operands_[gradients ? 5 : 3].data = operands_[2].data;
         if (gradients && chance(5)) operands_[1].data = operands_[0].data;
         draw_graph(n, m);
-        if (gradients) operands_[7] = beside(3, 1, {b, h, n, 1});
+        if (gradients) {
+            operands_[7] = beside(3, 1, {b, h, n, 1});
+            operands_[8] = beside(3, 2, {b, h, n, e});
+            operands_[9] = beside(7, 1, {b, h, n, 1});
+            if (!chance(9) && (operands_[8].data == nullptr || operands_[9].data == nullptr))
+                operands_[8].data = operands_[9].data = nullptr;
+        }
         for (std::size_t i = 0; outputs && i < kernel.output_count; ++i) {
             std::string_view const shape = kernel.outputs[i].shape;
             auto const has = [&](std::string_view axis) { return shape.find(axis) != std::string_view::npos; };

@@ -274,9 +274,9 @@ TEST_CASE("outputs beside the result are functions beside those of their kernels
     auto const dispatcher = text_of([&](std::ostream& to) { write_dispatcher(to, all); });
     CHECK(holds(dispatcher, "{{\"weights\", \"f64\", \"(batch, heads, edges)\", 0}, };"));
     CHECK(holds(dispatcher,
-                "run_demo_stepped_bf16_gradient, outputs_demo_stepped_bf16, 3, run_demo_stepped_bf16_outputs}"));
+                "run_demo_stepped_bf16_gradient, outputs_demo_stepped_bf16, 3, run_demo_stepped_bf16_outputs, 0}"));
     CHECK(holds(dispatcher, "operand_of(d_value), operand_of(gradient_of_lse)};"));
-    CHECK(holds(dispatcher, "nullptr, nullptr, 0, nullptr},"));
+    CHECK(holds(dispatcher, "nullptr, nullptr, 0, nullptr, 0},"));
     CHECK(holds(text_of([&](std::ostream& to) { write_page(to, all); }),
                 "| best_key | i64, written where it is asked for | (batch, heads, queries) |"));
 }
@@ -287,6 +287,13 @@ TEST_CASE("heads of outputs are those that a projection makes", "[bindings]") {
             return project(weights, weights, weights, heads<4, 2>) | dot | softmax | weighted_sum;
         });
     auto const described = describe_kernel<float>("", "", layer, {}, true, {}, outputs<"lse", "entropy">{}).outputs;
+    auto const forward_taken = [](auto const& kernel, auto names) {
+        return describe_kernel<float>("", "", kernel, {}, true, {}, names).takes_forward;
+    };
+    CHECK(forward_taken(kernels::stepped, outputs<"lse">{}));
+    CHECK(!forward_taken(kernels::stepped, outputs<"weights">{}));
+    CHECK(!forward_taken(kernels::neighbours, outputs<"lse">{}));
+    CHECK(!forward_taken(layer, outputs<"lse">{}));
     CHECK(described[0].shape == "(batch, 4, queries)");
     CHECK(described[0].has_gradient);
     CHECK(!described[1].has_gradient);

@@ -50,7 +50,7 @@ fovea_status call(fovea_call const* how, fovea_array const* operands, fovea_valu
 // case: takes_a_name_of_calls
 // sentence: fovea: takes<...> names an argument or axis as calls name something else: call, query, key, value,
 // result, page_table, pages, query_offsets, key_offsets, sequences, kernel, out, threads, library, dtype, wanted,
-// outputs or d_outputs
+// outputs, d_outputs or forward
 fovea_status call(fovea_call const* how, fovea_array const* operands, fovea_value const* values) {
 #ifdef FOVEA_BROKEN
     auto const kernel = takes<"out(heads)">(

@@ -47,7 +47,8 @@ struct kernel_description {
     std::vector<argument_description> arguments;
     std::vector<output_description> outputs;
     bool paged = false, ragged = false, has_gradients = false;
-    bool keeps_shape = false;  // the result has the rows of the query and the features of the value
+    bool takes_forward = false;  // gradients take the result and the log-sum-exp of the forward call
+    bool keeps_shape = false;    // the result has the rows of the query and the features of the value
 };
 
 /// An element or a number as C names it.
@@ -223,11 +224,6 @@ void find_gradients(Kernel const& kernel, std::vector<argument_description>& arg
     }(std::make_index_sequence<std::tuple_size_v<Parameters>>());
 }
 
-/// Whether the result of a specification has the rows of the query and the features of the value.
-template <attention_spec A>
-inline constexpr bool keeps_shape_of =
-    !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
-
 /// The heads of a specification: a number where a projection makes them.
 template <attention_spec A>
 std::string heads_of() {
@@ -284,8 +280,11 @@ kernel_description describe_kernel(std::string name, std::string expression, Ker
         d.keeps_shape = keeps_shape_of<decltype(std::apply(kernel.make, std::declval<parameters const&>()))>;
         text::for_each_extent([&](std::string_view own) { d.arguments.push_back({std::string(own), "int64_t", ""}); });
     }
-    if constexpr (has_outputs<Kernel, T, Names...>())
+    if constexpr (has_outputs<Kernel, T, Names...>()) {
         (d.outputs.push_back(description_of_output<Names, Kernel, T>(has_gradients)), ...);
+        using A = typename decltype(specification_type<Kernel, T>())::type;
+        d.takes_forward = has_gradients && takes_forward<A, typename types::query, Names...>;
+    }
     if (!d.formula.empty()) {  // its last line says what the name of a specification does not
         d.specification = d.formula.back().substr(label_width);
         d.formula.pop_back();

@@ -7,6 +7,7 @@
 #include <fovea/bindings/unit.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/gradient.hpp>
+#include <fovea/spec/call/saved_rows.hpp>
 
 #include <array>
 #include <string>
@@ -125,17 +126,66 @@ struct d_lse_if_given {
     }
 };
 
-/// The gradients of a kernel's outputs that its own take, of arrays of C: none or one.
-template <class A, class T, fixed_string... Names>
-auto given_gradients(fovea_array const* arrays) {
-    if constexpr ((takes_gradient_of<A, Names> || ...)) {
-        return std::tuple(d_lse_if_given<T>{numbers_of<T const>(*arrays, "d_lse")});
-    } else {
-        return std::tuple();
+/// The result and the log-sum-exp of the forward call, as its saved rows, that a call may leave out: arrays without
+/// addresses. A row is given again by its log-sum-exp as the maximum m and 1 as the sum of exp(s - m); one that saw no
+/// key by 0.
+template <class T>
+class forward_if_given {
+public:
+    using output_tag = void;
+    using saved_tag = void;
+    using value_type = T;
+    static constexpr std::string_view name = "saved_rows";
+
+    /// Errors: shape_error where one is given without the other, or they do not fit one another.
+    forward_if_given(fovea_array const& result, fovea_array const& lse) : lse_(numbers_of<T const>(lse, "lse")) {
+        if (complete() != (result.data != nullptr))
+            throw shape_error(complete() ? "result" : "lse", " is null, it must be that of the forward call, as ",
+                              complete() ? "lse" : "result", " is");
+        if (!complete()) return;
+        result_ = array_of<T const>(result);
+        memory([](auto const& region) { fovea::detail::require_sound(region); });
+        extents_t<3> const rows{result_.extents[0], result_.extents[1], result_.extents[2]};
+        if (lse_.extents != rows)
+            throw shape_error("lse is ", lse_.extents, " and must be ", rows, ", (batch, head, query)");
+        sums_ = tensor<T, 3>(rows, T{1});
+        fovea::detail::for_each_index(rows, [&](auto... at) {
+            if (lse_(at...) == excluded<T>) sums_(at...) = T{0};
+        });
     }
+
+    bool complete() const { return lse_.data != nullptr; }
+    view<T const, 4> result() const { return result_; }
+    row_state_views<T const> rows() const { return {lse_, std::as_const(sums_).view(), result_}; }
+
+    /// The arrays that are read: visit(region).
+    template <class Visit>
+    void memory(Visit const& visit) const {
+        if (!complete()) return;
+        visit(fovea::detail::region_of(result_, "result"));
+        visit(fovea::detail::region_of(lse_, "lse"));
+    }
+
+private:
+    view<T const, 4> result_;
+    view<T const, 3> lse_;
+    tensor<T, 3> sums_{{}};
+};
+
+/// Arguments of gradient that a kernel's outputs give rise to, from arrays of C: the gradient of the log-sum-exp, and
+/// what the forward call gave.
+template <class A, class Element, fixed_string... Names>
+auto given_of_outputs(fovea_array const* arrays) {
+    using T = compute_type<Element>;
+    if constexpr (takes_forward<A, Element, Names...>)
+        return std::tuple<d_lse_if_given<T>, forward_if_given<T>>(
+            d_lse_if_given<T>{numbers_of<T const>(arrays[0], "d_lse")}, forward_if_given<T>(arrays[1], arrays[2]));
+    else if constexpr ((takes_gradient_of<A, Names> || ...))
+        return std::tuple(d_lse_if_given<T>{numbers_of<T const>(arrays[0], "d_lse")});
+    else return std::tuple();
 }
 
-/// The gradients of one call of C++; `given` are those of its outputs beside the result.
+/// The gradients of one call of C++; `given` is what its outputs beside the result give rise to.
 template <class Element, class T, class Kernel, class... Given>
 void differentiate_operands(threads const& executor, workspace& scratch, fovea_array const* operands,
                             fovea_value const* values, Kernel const& kernel, Given const&... given) {
@@ -167,8 +217,9 @@ void differentiate_operands(threads const& executor, workspace& scratch, fovea_a
 }
 
 /// A call of the gradients of one kernel from C. Operands are query, key, value, the gradient of the result, where the
-/// gradients of the first three go, and the gradient of each output that has one, which may have no address; behind the
-/// arguments stands, for each, where its gradient goes.
+/// gradients of the first three go, the gradient of each output that has one and, where the kernel takes them, the
+/// result and the log-sum-exp of the forward call, all of which may have no address; behind the arguments stands, for
+/// each, where its gradient goes.
 template <class Element, class Kernel, fixed_string... Names>
 fovea_status run_gradient_unit(fovea_call const* call, fovea_array const* operands, fovea_value const* values,
                                Kernel const& kernel, outputs<Names...> = {}) noexcept {
@@ -180,7 +231,7 @@ fovea_status run_gradient_unit(fovea_call const* call, fovea_array const* operan
                 [&](auto const&... given) {
                     differentiate_operands<Element, T>(executor, scratch, operands, values, kernel, given...);
                 },
-                given_gradients<specification, T, Names...>(operands + 7));
+                given_of_outputs<specification, Element, Names...>(operands + 7));
         });
     else return FOVEA_FAILED;
 }

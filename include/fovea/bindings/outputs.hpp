@@ -7,7 +7,9 @@
 #include <fovea/core/errors.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/spec/call/differentiable.hpp>
+#include <fovea/spec/finish.hpp>
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -111,9 +113,21 @@ constexpr bool has_outputs() {
     }
 }
 
+/// Whether the result of a specification has the rows of the query and the features of the value.
+template <attention_spec A>
+inline constexpr bool keeps_shape_of =
+    !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
+
 /// The gradients that a kernel takes of its outputs.
 template <class A, fixed_string Name>
 inline constexpr bool takes_gradient_of = Name.view() == "lse" && fovea::detail::takes_d_lse<A>;
+
+/// Whether the gradients of a kernel take the result and the log-sum-exp of the forward call, where it gives the
+/// latter: the result is that of its weights, with all bits, and the pass over tiles reads it.
+template <class A, class Element, fixed_string... Names>
+inline constexpr bool takes_forward =
+    keeps_shape_of<A> && !enumerating_mask<decltype(A::mask)> && std::is_same_v<Element, compute_type<Element>>
+    && (takes_gradient_of<A, Names> || ...);
 
 /// A number for each query, or for each key, of C: an array with one feature, or none, without an address.
 ///

@@ -79,9 +79,10 @@ inline constexpr std::array<std::string_view, 7> own_extents{"batch",     "heads
 inline constexpr std::string_view pages_name = "pages", sequences_name = "sequences";
 
 /// The names of what every call takes, or may take, in C or in Python.
-inline constexpr std::array<std::string_view, 18> taken_names{
-    "call",         "query",  "key", "value",   "result",  "page_table", pages_name, "query_offsets", "key_offsets",
-    sequences_name, "kernel", "out", "threads", "library", "dtype",      "wanted",   "outputs",       "d_outputs"};
+inline constexpr std::array<std::string_view, 19> taken_names{
+    "call",          "query",       "key",          "value",     "result", "page_table", pages_name,
+    "query_offsets", "key_offsets", sequences_name, "kernel",    "out",    "threads",    "library",
+    "dtype",         "wanted",      "outputs",      "d_outputs", "forward"};
 
 /// The arguments written in `Text`, and the extents that they name and a call does not have. An axis may also have the
 /// name of another argument: of a number, which it then has, or of a graph, whose edges it then counts.
@@ -290,7 +291,7 @@ constexpr bool has_sound_arguments() {
     static_assert(!written || free,
                   "fovea: takes<...> names an argument or axis as calls name something else: call, query, key, value, "
                   "result, page_table, pages, query_offsets, key_offsets, sequences, kernel, out, threads, library, "
-                  "dtype, wanted, outputs or d_outputs");
+                  "dtype, wanted, outputs, d_outputs or forward");
     static_assert(!written || counted, "fovea: takes<...> has as many names as its function has arguments");
     static_assert(one_kind, "fovea: a kernel takes paged or ragged operands, not both");
     if constexpr (counted && free && one_kind)

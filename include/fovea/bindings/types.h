@@ -180,6 +180,8 @@ typedef struct fovea_kernel {
     fovea_kernel_output const* outputs;
     size_t output_count;
     fovea_status (*run_outputs)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
+    int takes_forward; /* 1 where the operands of `gradient` end in the result and the log-sum-exp of the forward call,
+                          both or null, which are then not computed again; 0 otherwise */
 } fovea_kernel;
 
 #ifdef __cplusplus

@@ -93,6 +93,8 @@ inline std::vector<entry_point> entry_points_of(library_description const& all, 
                              true});
         for (auto const& each : k.outputs)
             if (each.has_gradient) functions.back().arrays.push_back({"input", each.type, "gradient_of_" + each.name});
+        if (k.takes_forward)
+            for (char const* const name : {"result", "lse"}) functions.back().arrays.push_back({"input", result, name});
     }
     return functions;
 }
@@ -178,7 +180,9 @@ inline void write_header(std::ostream& to, library_description const& all) {
     write_cache_declarations(to, all);
     to << "/* Arguments have the names that the kernels give them, behind arg_: no word or macro can hide them. */\n\n"
           "/* The functions that end in _gradient compute gradients of what a kernel reads, from that of its result, "
-          "d_result:\n   d_query has the extents of query, and so on. What has a null pointer is not computed. */\n\n"
+          "d_result:\n   d_query has the extents of query, and so on. What has a null pointer is not computed. Some "
+          "take the "
+          "result and the\n   log-sum-exp of the forward call, both or null, which are then not computed again. */\n\n"
           "/* The functions that end in _outputs give more than the result: each array has the extents that stand "
           "before "
           "the\n   function, and one feature where these are three. What has a null pointer is not computed. */\n";
@@ -287,7 +291,7 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
            << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", "
            << k.keeps_shape << ", run_" << f << ", " << (k.has_gradients ? "run_" + f + "_gradient" : "nullptr") << ", "
            << (k.outputs.empty() ? "nullptr" : "outputs_" + f) << ", " << k.outputs.size() << ", "
-           << (k.outputs.empty() ? "nullptr" : "run_" + f + "_outputs") << "},\n";
+           << (k.outputs.empty() ? "nullptr" : "run_" + f + "_outputs") << ", " << k.takes_forward << "},\n";
     }
     to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
 }

@@ -118,7 +118,8 @@ struct bound_gradient {
     }
 
     /// Errors: shape_error where the saved rows are those of a call of other shapes.
-    void take(saved_type const& rows) {
+    template <class Saved>
+    void take(Saved const& rows) {
         if (!rows.complete()) return;
         auto const& n = call.shapes;
         extents_t<4> const needed{n.batches(), n.heads(), n.queries(), n.features()};
@@ -181,7 +182,7 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
                 detail::require_sound(detail::region_of(bound.d_lse, "d_lse"));
                 return std::tuple();
             } else {
-                constexpr bool fits = std::is_same_v<type, saved_type>;
+                constexpr bool fits = std::is_same_v<typename type::value_type, typename saved_type::value_type>;
                 static_assert(fits, "fovea: these saved_rows have numbers of another type than this call computes in");
                 if constexpr (fits) bound.take(argument);
                 return std::tuple();
@@ -191,6 +192,7 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
             [[maybe_unused]] auto const see = [&]<class Argument>(Argument const& argument) {
                 if constexpr (gradient_of_weights<Argument>)
                     visit(detail::region_of(argument.target, Argument::name.data()));
+                else if constexpr (requires { argument.memory(visit); }) argument.memory(visit);
             };
             (see(asked), ...);
         };
