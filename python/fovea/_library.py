@@ -31,7 +31,7 @@ from ._arrays import (
 from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
 from ._info import Argument, ElementTypes, Gradients, Kernel, wanted_gradients
 from ._operands import Operands, Result, elements_like, operand
-from ._outputs import Asked, Output, packed_forward, packed_gradients
+from ._outputs import Output, Outputs, packed_forward, packed_gradients
 from ._plan import Plan
 
 
@@ -75,6 +75,7 @@ class Compiled:
         ]
         self.keeps_shape = bool(entry.keeps_shape)
         self.outputs = tuple(Output.of(entry.outputs[i]) for i in range(entry.output_count))
+        self.choices = Outputs(self.name, self.outputs)
         self.run_outputs = entry.run_outputs
         self.takes_forward = bool(entry.takes_forward)
 
@@ -184,7 +185,7 @@ class Library:
             return result.finished()
         if not compiled.outputs:
             raise self._built_without("outputs", kernel, "OUTPUTS")
-        asked = Asked(outputs, kernel, compiled.outputs, x)
+        asked = compiled.choices.asked(outputs, x)
         self._run(compiled.run_outputs, threads, packed + asked.packed, values, hint=hint)
         del kept
         return asked.beside(result.finished())

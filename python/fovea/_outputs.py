@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import namedtuple
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -42,39 +41,68 @@ class Output:
 
     def shape(self, x: Operands) -> tuple[int, ...]:
         """Its extents for a call, without axes of batch and head that its queries do not have."""
-        absent = {3: ("heads",), 2: ("batch", "heads")}.get(x.arrays[0].ndim, ())
-        return tuple(axis.extent(x.known) or 0 for axis in self.axes if axis.name not in absent)
+        absent = _ABSENT[x.arrays[0].ndim]
+        return tuple([_extent(axis, x) for axis in self.axes if axis.name not in absent])
 
     def packed(self, array: Array, x: Operands) -> bytes:
         """An array without gaps as C takes it."""
-        extents = [axis.extent(x.known) or 0 for axis in self.axes]
+        extents = [_extent(axis, x) for axis in self.axes]
         b, h, n, m = extents if len(extents) == 4 else (*extents, 1)
         return _abi.more_operands_format.pack(address_of(array), b, h, n, m, h * n * m, n * m, m, 1)
 
 
+_ABSENT: dict[int, tuple[str, ...]] = {4: (), 3: ("heads",), 2: ("batch", "heads")}
 _NOWHERE = _abi.more_operands_format.pack(*_abi.nowhere)
 
 
-class Asked:
-    """The outputs that a call asks for: names of some that its kernel has, in their order."""
+def _extent(axis: Axis, x: Operands) -> int:
+    return x.known[axis.name] + axis.more if axis.name else axis.more
 
-    def __init__(self, names: Iterable[str], kernel: str, having: tuple[Output, ...], x: Operands) -> None:
-        known = tuple(output.name for output in having)
-        self._names = names_among(names, "outputs", "outputs, such as ('lse',)", f"{kernel} gives", known)
-        for name in self._names:
-            if self._names.count(name) > 1:
+
+class Outputs:
+    """All that a kernel can give beside its result, and the choices among it that calls have made."""
+
+    def __init__(self, kernel: str, having: tuple[Output, ...]) -> None:
+        self._kernel = kernel
+        self._having = having
+        self._chosen: dict[tuple[str, ...], Any] = {}
+
+    def asked(self, names: Iterable[str], x: Operands) -> Asked:
+        """What a call asks for by names."""
+        if type(names) is not tuple or any(type(name) is not str for name in names) or names not in self._chosen:
+            names = self._checked(names)
+        results = self._chosen.get(names)
+        if results is None:
+            results = self._chosen[names] = namedtuple("Results", ("result", *names))
+        return Asked(self._having, results, x)
+
+    def _checked(self, given: Iterable[str]) -> tuple[str, ...]:
+        known = tuple(output.name for output in self._having)
+        names = names_among(given, "outputs", "outputs, such as ('lse',)", f"{self._kernel} gives", known)
+        for name in names:
+            if names.count(name) > 1:
                 raise ArgumentError(f"outputs names {name!r} more than once")
-        self._arrays = {o.name: np.empty(o.shape(x), o.dtype) for o in having if o.name in self._names}
-        self.packed = b"".join(o.packed(self._arrays[o.name], x) if o.name in self._names else _NOWHERE for o in having)
+        return names
+
+
+class Asked:
+    """The outputs that one call asks for: their arrays, and these as C takes them."""
+
+    def __init__(self, having: tuple[Output, ...], results: Any, x: Operands) -> None:
+        self._results = results
+        self._arrays: dict[str, Array] = {}
+        packed = []
+        for output in having:
+            if output.name in results._fields:
+                array = self._arrays[output.name] = np.empty(output.shape(x), output.dtype)
+                packed.append(output.packed(array, x))
+            else:
+                packed.append(_NOWHERE)
+        self.packed = b"".join(packed)
 
     def beside(self, result: Any) -> Any:
         """A tuple of the result and these, which has their names."""
-        return _results(self._names)(result, *(self._arrays[name] for name in self._names))
-
-
-@functools.lru_cache(maxsize=256)
-def _results(names: tuple[str, ...]) -> Any:
-    return namedtuple("Results", ("result", *names))
+        return self._results(result=result, **self._arrays)
 
 
 def packed_gradients(

@@ -184,6 +184,7 @@ def test_gradients_without_a_log_sum_take_no_forward_call(kernel: fovea.Kernel) 
         (3, r"outputs is of type int, it must be names of outputs, such as \('lse',\)$"),
         (["lse", "lse"], "outputs names 'lse' more than once$"),
         ([1], "outputs names 1, causal gives "),
+        ((["lse"],), r"outputs names \['lse'\], causal gives "),
     ],
 )
 def test_outputs_that_there_are_not_are_refused(outputs: Any, message: str) -> None:

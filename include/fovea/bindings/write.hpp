@@ -94,7 +94,8 @@ inline std::vector<entry_point> entry_points_of(library_description const& all, 
         for (auto const& each : k.outputs)
             if (each.has_gradient) functions.back().arrays.push_back({"input", each.type, "gradient_of_" + each.name});
         if (k.takes_forward)
-            for (char const* const name : {"result", "lse"}) functions.back().arrays.push_back({"input", result, name});
+            for (char const* const of_forward : {"result", "lse"})
+                functions.back().arrays.push_back({"input", result, of_forward});
     }
     return functions;
 }
