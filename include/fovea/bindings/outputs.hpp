@@ -2,10 +2,8 @@
 // Outputs that kernels for C give beside their result: which there are, and of which kernels.
 #pragma once
 
-#include <fovea/bindings/types.h>
 #include <fovea/bindings/takes.hpp>
-#include <fovea/core/errors.hpp>
-#include <fovea/core/view.hpp>
+#include <fovea/core/graph.hpp>
 #include <fovea/spec/call/differentiable.hpp>
 #include <fovea/spec/finish.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -128,20 +126,5 @@ template <class A, class Element, fixed_string... Names>
 inline constexpr bool takes_forward =
     keeps_shape_of<A> && !enumerating_mask<decltype(A::mask)> && std::is_same_v<Element, compute_type<Element>>
     && (takes_gradient_of<A, Names> || ...);
-
-/// A number for each query, or for each key, of C: an array with one feature, or none, without an address.
-///
-/// Errors: shape_error where it has more features, or none.
-template <class Element>
-view<Element, 3> numbers_of(fovea_array const& a, std::string_view name) {
-    if (a.data == nullptr) return {};
-    if (a.extents[3] != 1)
-        throw shape_error(name, " has ", fovea::detail::counted(a.extents[3], "feature"),
-                          ", it must have 1: (batch, head, position, 1)");
-    extents_t<3> extents{}, strides{};
-    std::copy_n(a.extents, 3, extents.begin());
-    std::copy_n(a.strides, 3, strides.begin());
-    return {static_cast<Element*>(a.data), extents, strides};
-}
 
 }  // namespace fovea::FOVEA_SET::bindings

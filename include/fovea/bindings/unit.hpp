@@ -54,12 +54,26 @@ inline graph_view graph_of(void const* pointer, std::string_view name) {
             {g.numbers, g.numbers == nullptr ? 0 : edges}};
 }
 
-template <class Element>
-view<Element, 4> array_of(fovea_array const& a) {
-    extents_t<4> extents{}, strides{};
-    std::copy_n(a.extents, 4, extents.begin());
-    std::copy_n(a.strides, 4, strides.begin());
+/// An array of C, or its first axes. The stride of an axis of one element does not matter: it is 0, whatever stands
+/// there.
+template <class Element, int Rank = 4>
+view<Element, Rank> array_of(fovea_array const& a) {
+    extents_t<Rank> extents{}, strides{};
+    std::copy_n(a.extents, Rank, extents.begin());
+    for (std::size_t axis = 0; axis < Rank; ++axis) strides[axis] = extents[axis] == 1 ? 0 : a.strides[axis];
     return {static_cast<Element*>(a.data), extents, strides};
+}
+
+/// A number for each query, or for each key, of C: an array with one feature, or none, without an address.
+///
+/// Errors: shape_error where it has more features, or none.
+template <class Element>
+view<Element, 3> numbers_of(fovea_array const& a, std::string_view name) {
+    if (a.data == nullptr) return {};
+    if (a.extents[3] != 1)
+        throw shape_error(name, " has ", fovea::detail::counted(a.extents[3], "feature"),
+                          ", it must have 1: (batch, head, position, 1)");
+    return array_of<Element, 3>(a);
 }
 
 /// Keys or values of C, or pages of them: an array of numbers, or of blocks where C counts the numbers in these.
