@@ -224,6 +224,28 @@ def test_methods_of_modules_are_kernels() -> None:
         copy.deepcopy(fovea.kernel(fovea.alibi(first.temperatures) | fovea.softmax))
 
 
+@NIGHT
+def test_projections_have_gradients() -> None:
+    torch.manual_seed(1)
+    wq, wk, wv, wo = (torch.randn(n, m, dtype=torch.float64).requires_grad_() for n, m in ((5, 8),) * 3 + ((8, 5),))
+    x = torch.randn(2, 7, 5, dtype=torch.float64, requires_grad=True)
+
+    @fovea.kernel
+    def layer():
+        rows = fovea.project(wq, wk, wv, fovea.heads(2)) | fovea.scaled_dot | fovea.causal | fovea.softmax
+        return rows | fovea.weighted_sum | fovea.concat_heads | fovea.output(wo)
+
+    q, k, v = ((x @ w).unflatten(-1, (2, 4)).transpose(1, 2) for w in (wq, wk, wv))
+    hidden = torch.ones(7, 7, dtype=torch.bool).triu(1)
+    weights = (q @ k.transpose(-1, -2) / 2).masked_fill(hidden, float("-inf")).softmax(-1)
+    expected = (weights @ v).transpose(1, 2).flatten(-2) @ wo
+    result = layer(x, x, x)  # of another shape than the queries
+    assert torch.allclose(result, expected, rtol=0, atol=1e-12)
+    inputs = (x, wq, wk, wv, wo)
+    for found, wanted in zip(*(torch.autograd.grad(y.sum(), inputs) for y in (result, expected))):
+        assert torch.allclose(found, wanted, rtol=0, atol=1e-10)
+
+
 def test_functions_of_torch_are_traced() -> None:
     near, ids = torch.zeros(HEADS, 9), torch.zeros(2, 40, dtype=torch.int64)
 
