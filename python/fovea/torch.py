@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ from ._kernel import TracedKernel
 from ._specification import Specification, word
 
 __all__ = ["flex_attention", "scaled_dot_product_attention"]
+
+_MOST = 16  # kernels that a function keeps, each with another one
 
 
 def flex_attention(
@@ -155,22 +158,26 @@ def _mask_of(mask: Any, query: Any, key: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> TracedKernel:
-    """The kernel of two functions, which one of them keeps: it lives as long as that."""
-    holder = score_mod if score_mod is not None else mask_mod if mask_mod is not None else _of_functions
-    kept: dict[Any, TracedKernel] = getattr(holder, "__dict__", {}).setdefault("__fovea__", {})
-    found = kept.get((mask_mod, is_scaled))
-    if found is None:
+    """The kernel of two functions, which one of them keeps, so that it lives as long as that. Methods and other objects
+    may read what changes, and keep none."""
 
-        def build(**given: Any) -> Specification:
-            spec = _scores(given)
-            if score_mod is not None:
-                spec = spec | word("rescore", score_mod)
-            if mask_mod is not None:
-                spec = spec | word("where", mask_mod)
-            return spec | word("softmax")
+    def build(**given: Any) -> Specification:
+        spec = _scores(given)
+        if score_mod is not None:
+            spec = spec | word("rescore", score_mod)
+        if mask_mod is not None:
+            spec = spec | word("where", mask_mod)
+        return spec | word("softmax")
 
-        found = kept[mask_mod, is_scaled] = _kernel_of(build, "flex_attention", ("scale",) if is_scaled else ())
-    return found
+    functions = [f for f in (score_mod, mask_mod) if f is not None]
+    keeps = all(isinstance(f, types.FunctionType) for f in functions)
+    kept = (functions or [_of_functions])[0].__dict__.setdefault("__fovea__", {}) if keeps else {}
+    key = (mask_mod, is_scaled)
+    if key not in kept:
+        if len(kept) >= _MOST:  # the other function is made anew with each call
+            kept.clear()
+        kept[key] = _kernel_of(build, "flex_attention", ("scale",) if is_scaled else ())
+    return kept[key]  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=64)

@@ -63,6 +63,23 @@ def test_flex_attention_trains() -> None:
     assert list(score_mod.__fovea__.values()) == [score_mod.__fovea__[mask_mod, False]]
 
 
+def test_methods_read_their_own_objects() -> None:
+    class Slopes:
+        def __init__(self, factor: float) -> None:
+            self.slopes = factor * torch.tensor([0.5, 0.1, 0.02, 0.004], dtype=torch.float64)
+
+        def score_mod(self, score, b, h, q_idx, kv_idx):
+            slopes = self.slopes
+            return 50 * torch.tanh((score + slopes[h] * (kv_idx - q_idx)) / 50)
+
+    from fovea.torch import _of_functions
+
+    first, second = Slopes(1), Slopes(2)
+    for each in (first, second, first):
+        (argument,) = _of_functions(each.score_mod, None, False).trace().arguments.values()
+        assert argument.read() is each.slopes
+
+
 @NIGHT
 def test_flex_attention_has_each_argument() -> None:
     q, k, v = operands()
@@ -168,6 +185,32 @@ def test_wrong_arguments_of_scaled_dot_product_attention_are_refused() -> None:
         sdpa(q, k, v)
     with pytest.raises(fovea.ArgumentError, match="dropout_p is 2, it must be from 0 to 1"):
         sdpa(q, q, q, dropout_p=2)
+
+
+@NIGHT
+@pytest.mark.filterwarnings("ignore")
+def test_flex_attention_is_that_of_torch_and_may_be_compiled() -> None:
+    torch_flex = pytest.importorskip("torch.nn.attention.flex_attention", reason="1 test takes PyTorch 2.5 or newer")
+    slopes = torch.tensor([0.5, 0.1, 0.02, 0.004], dtype=torch.float64, requires_grad=True)
+
+    def score_mod(score, b, h, q_idx, kv_idx):
+        return 50 * torch.tanh((score + slopes[h] * (kv_idx - q_idx)) / 50)
+
+    def mask_mod(b, h, q_idx, kv_idx):
+        return (kv_idx <= q_idx) & (q_idx - kv_idx < 16)
+
+    q, k, v = (torch.randn(2, 4, 13, 8, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    block_mask = torch_flex.create_block_mask(mask_mod, None, None, 13, 13, device="cpu")
+    found = fovea.torch.flex_attention(q, k, v, score_mod, block_mask)
+    with torch.no_grad():
+        assert (found - torch_flex.flex_attention(q, k, v, score_mod, block_mask=block_mask)).abs().max() < 1e-12
+
+    def network(x: Any) -> Any:
+        return torch.relu(fovea.torch.flex_attention(2 * x, k, v, score_mod, mask_mod)) + 1
+
+    compiled = torch.compile(network, backend="aot_eager")
+    for _ in range(3):
+        require_same(compiled(q), network(q), (q, k, v, slopes))
 
 
 @NIGHT
