@@ -17,6 +17,7 @@ packages_for() {
         tests) echo valgrind qemu-user pkgconf python3-numpy python3-pytest \
             libxtensor-dev libdlpack-dev libtbb-dev "$(packages_for mpi)" ;;
         release_archive) echo git python3 ;;
+        wheel) echo g++ binutils python3 python3-numpy python3-setuptools python3-wheel ;;
         bench) echo libopenblas-dev libdnnl-dev gnuplot-nox jq ;;
         mpi) echo libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
         ranks) echo g++ "$(packages_for mpi)" "$(packages_for programs)" ;;

@@ -15,6 +15,7 @@ from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
 from ._kernel import TracedKernel, kernel
 from ._library import BoundKernel, Library, attend, gradient, kernels, load, quantize
+from ._prebuild import prebuild
 
 __all__ = [
     "Argument",
@@ -38,6 +39,7 @@ __all__ = [
     "kernel",
     "kernels",
     "load",
+    "prebuild",
     "quantize",
 ]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _compile
+from . import _compile, _ready
 from ._arrays import REALS, elements_of, is_tensor
 from ._capture import Captured, capturing, is_array, rebound
 from ._errors import ArgumentError, ShapeError, counted
@@ -169,6 +169,8 @@ class TracedKernel:
     def _compiled(self, source: Source, type_name: str, purpose: str) -> Library:
         if type_name not in ELEMENTS:
             raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
+        if purpose == "kernel" and (ready := _ready.find(source, type_name)) is not None:
+            return ready
         unit = source.unit(type_name, purpose)
         if unit not in _libraries:
             if purpose == "kernel":

@@ -411,6 +411,10 @@ def _default_library() -> Library:
         return _default
     path = os.environ.get("FOVEA_KERNELS")
     if not path:
+        from ._ready import default
+
+        if (ready := default()) is not None:
+            return ready
         raise Error(
             "no library of kernels is loaded: call fovea.load(path), or set the environment variable FOVEA_KERNELS to "
             "the path of one; fovea_add_kernels in CMake makes them"

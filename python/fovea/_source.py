@@ -196,7 +196,7 @@ def text_with_arguments(words: str, arguments: dict[str, Any]) -> str:
     if not arguments:
         return words
     taken = ", ".join(_with_axes(name, argument) for name, argument in arguments.items())
-    parameters = ", ".join(f"{_parameter(argument)} {name}" for name, argument in arguments.items())
+    parameters = ", ".join(f"{parameter_of(argument)} {name}" for name, argument in arguments.items())
     generic = "<class T>" if "<T const" in parameters else ""
     return f'takes<"{taken}">([]{generic}({parameters}) {{ return {words}; }})'
 
@@ -213,7 +213,8 @@ def _with_axes(name: str, argument: Any) -> str:
     return f"{name}({', '.join(axes)})" if axes else name
 
 
-def _parameter(argument: Any) -> str:
+def parameter_of(argument: Any) -> str:
+    """The type in C++ of a table, a number or a graph."""
     if isinstance(argument, GraphArgument):
         return "graph_view"
     if isinstance(argument, Number):
