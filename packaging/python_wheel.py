@@ -27,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What the compiler says that a unit includes depends on it and the instruction set; Boost chooses among these by both.
 BY_COMPILER = ("boost/config/compiler", "boost/config/platform", "boost/config/stdlib", "xsimd")
 UNIT = "#include <fovea/fovea.hpp>\n#include <fovea/bindings/gradient_unit.hpp>\n#include <fovea/bindings/describe.hpp>\n"
-SETS = ("x86-64", "x86-64-v3", "x86-64-v4") if platform.machine() in ("x86_64", "AMD64") else ("native",)
+LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4") if platform.machine() in ("x86_64", "AMD64") else ()
+COMPILER = os.environ.get("CXX", "c++").split()
 LICENCES = ("LICENSE", "packaging/licences/LICENSE.boost", "packaging/licences/LICENSE.xsimd")
 
 
@@ -68,15 +69,14 @@ def collect(stage):
 def headers_of_others():
     """The headers outside of fovea that its units include, by the names under which they do."""
     found = {}
-    compiler = os.environ.get("CXX", "c++").split()
-    for arch in SETS:
-        command = [*compiler, "-std=c++20", f"-march={arch}", f"-I{ROOT / 'include'}", "-M", "-x", "c++", "-"]
-        said = subprocess.run(command, input=UNIT, capture_output=True, text=True, check=True).stdout
-        for path in re.findall(r"\S+/(?:boost|xsimd)/\S+", said):
-            found[re.search(r"/((?:boost|xsimd)/.*)", path)[1]] = pathlib.Path(path)
+    for arch in LEVELS or ("native",):
+        command = [*COMPILER, "-std=c++20", f"-march={arch}", f"-I{ROOT / 'include'}", "-M", "-x", "c++", "-"]
+        said = subprocess.run(command, input=UNIT, stdout=subprocess.PIPE, text=True, check=True).stdout
+        for top, header in re.findall(r"(\S+)/((?:boost|xsimd)/\S+)", said):
+            found[header] = pathlib.Path(top, header)
     for name in BY_COMPILER:
-        inside = next(path for header, path in found.items() if header.startswith(name.split("/", maxsplit=1)[0]))
-        top = pathlib.Path(re.match(r"(.*?)/(?:boost|xsimd)/", str(inside))[1])
+        header, path = next(item for item in found.items() if item[0].startswith(name.split("/", maxsplit=1)[0]))
+        top = path.parents[header.count("/")]
         found.update({str(path.relative_to(top)): path for path in (top / name).rglob("*.hpp")})
     return found
 
@@ -90,9 +90,15 @@ def digest_of(folder):
 
 
 def build_kernels(stage):
-    """Compiles the kernels that are ready, with the package itself."""
+    """Compiles the kernels that are ready, with the package itself, and what the compiler needs not do again."""
+    ready = stage / "fovea/ready"
+    ready.mkdir()
+    flags = "-std=c++20 -O3 -DNDEBUG -fPIC -fvisibility=hidden -fno-gnu-unique -DFOVEA_COMPILED=1 -mtune=generic".split()
+    for level in LEVELS:
+        compiler = [*COMPILER, *flags, f"-march={level}", f"-I{stage / 'fovea/include'}"]
+        subprocess.run([*compiler, "-c", ROOT / "src/compiled.cpp", "-o", ready / f"engine_{level}.o"], check=True)
     environment = {**os.environ, "PYTHONPATH": str(stage), "PYTHONDONTWRITEBYTECODE": "1"}
-    program = [sys.executable, str(ROOT / "python/ready.py"), str(stage / "fovea/ready/libfovea_ready.so")]
+    program = [sys.executable, str(ROOT / "python/ready.py"), str(ready / "libfovea_ready.so")]
     subprocess.run(program, env=environment, check=True)
 
 

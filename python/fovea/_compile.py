@@ -27,6 +27,14 @@ from typing import Any
 from ._errors import ArgumentError, Error, UnsupportedError
 
 _FLAGS = ("-std=c++20", "-O3", "-DNDEBUG", "-march=native", "-fPIC", "-shared", "-fvisibility=hidden", "-w", "-pipe")
+# What a processor of each level has, as /proc/cpuinfo names it: 32-bit and 64-bit kernels gain nothing by what is above.
+_LEVELS = {
+    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl avx2 fma f16c bmi1 bmi2 abm movbe",
+    "x86-64-v3": "avx2 fma f16c bmi1 bmi2 abm movbe",
+    "x86-64": "sse2",
+}
+_NOT_LINKED = re.compile(r"undefined reference|ld returned|linker command failed")
+_OF_LEVEL = re.compile(r"// .* for elements of (f32|f64),")
 _WORK = ".compiling-"
 _CHECKSUM = hashlib.sha256().digest_size
 _lock = threading.Lock()
@@ -60,8 +68,25 @@ def is_compiled(source: str) -> bool:
 def key_of(source: str, compiler: tuple[str, ...], headers: Path) -> str:
     """What a library depends on, as the name of a file."""
     program = Path(compiler[0]).resolve()
-    facts = (source, *compiler, str(program), _stamp(program), *_FLAGS, processor(), str(headers), *_stamps_of(headers))
+    flags = (*_FLAGS, *_engine_of(source, compiler, headers))
+    facts = (source, *compiler, str(program), _stamp(program), *flags, processor(), str(headers), *_stamps_of(headers))
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:40]
+
+
+@functools.lru_cache(maxsize=1)
+def _level() -> str:
+    """The level of the processor; empty for another family."""
+    found = re.search(r"^flags\s*:(.*)", processor(), re.MULTILINE)
+    flags = set(found[1].split() if found is not None else ())
+    return next((level for level, needed in _LEVELS.items() if flags.issuperset(needed.split())), "")
+
+
+def _engine_of(source: str, compiler: tuple[str, ...], headers: Path) -> tuple[str, ...]:
+    """What is the same in all units, where the package has it compiled for this processor: flags and an object."""
+    engine = headers.parent / "ready" / f"engine_{_level()}.o"
+    if compiler[1:] or "clang" in Path(compiler[0]).name or not _OF_LEVEL.match(source) or not engine.is_file():
+        return ()
+    return (f"-march={_level()}", "-mtune=native", "-DFOVEA_COMPILED=1", "-Wl,-z,defs", str(engine))
 
 
 def find_compiler() -> tuple[str, ...]:
@@ -185,8 +210,11 @@ def _compile(
             symbols.write_text(f"{{ global: {exported}; local: *; }};\n")
             linked = (f"-Wl,--version-script={symbols}", "-o", str(made))
             command = [compiler[0], *_FLAGS, *compiler[1:], f"-I{headers}", str(unit), *linked]
+            engine = _engine_of(source, compiler, headers)
             with _telling(f"compiling {name} with {Path(compiler[0]).name}, once"):
-                done = _run(command, work)
+                done = _run([*command, *engine], work)
+                if engine and _NOT_LINKED.search(done.stderr):  # of a compiler that gives its functions other names
+                    done = _run(command, work)
             if done.returncode != 0:
                 raise _error_of(done.stderr, name, compiler, path)
             content = made.read_bytes()
@@ -219,12 +247,18 @@ def _run(command: list[str], work: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(command, p.returncode, "", said)
 
 
+def sentence_in(said: str) -> str | None:
+    """What the library has to say in an error of a compiler."""
+    found = re.search(r"(?:failed:|failed due to [^\"\n]*|#?error\b[^\n\"]*?) ?\"?fovea: ([^\n\"]*)", said)
+    return None if found is None else found[1].strip()
+
+
 def _error_of(said: str, name: str, compiler: tuple[str, ...], path: Path) -> Exception:
     """The sentence of the library in what a compiler says, or its first error."""
-    sentence = re.search(r"(?:failed:|failed due to [^\"\n]*|#?error\b[^\n\"]*?) ?\"?fovea: ([^\n\"]*)", said)
+    sentence = sentence_in(said)
     if sentence is not None:
-        error = UnsupportedError if "this compiler is not supported" in sentence[1] else ArgumentError
-        return error(f"{name}: {sentence[1].strip()}")
+        error = UnsupportedError if "this compiler is not supported" in sentence else ArgumentError
+        return error(f"{name}: {sentence}")
     log = path.with_suffix(".log")
     with contextlib.suppress(OSError):
         log.write_text(said)

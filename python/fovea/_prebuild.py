@@ -121,12 +121,15 @@ def _kernels_cmake() -> Path:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"})
     if done.returncode != 0:
         said = done.stderr + done.stdout
-        sentence = re.search(r"fovea: ([^\"\n]*)", said)
+        of_cmake = re.search(r"fovea_add_kernels: (.*?)\n\n", said, re.DOTALL)
+        sentence = " ".join(of_cmake[1].split()) if of_cmake is not None else _compile.sentence_in(said)
+        if sentence is not None:
+            raise ArgumentError(sentence)
         first = re.search(r"error:? ([^\n]*)", said, re.IGNORECASE)
-        raise Error(f"{Path(command[0]).name} ends with: {(sentence or first or ['', said[-200:]])[1].strip()}")
+        raise Error(f"{Path(command[0]).name} ends with: {first[1] if first else said[-200:].strip()}")
 
 
 def described(name: str, kernel: TracedKernel) -> dict[str, Any]:

@@ -6,14 +6,17 @@ Names of tables do not matter there, and numbers of a text are found where the l
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ._errors import Error
-from ._library import Library
+from ._library import Compiled, Library
+from ._plan import Plan
 from ._source import KERNEL, Source, parameter_of
 
 LIBRARY = Path(__file__).resolve().parent / "ready" / "libfovea_ready.so"
@@ -23,29 +26,39 @@ _LITERALS = {"index_t": r"-?\d+", "double": r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?"}
 
 
 class ReadyKernel(Library):
-    """One kernel of a library, for the tables and numbers of a traced one, as `kernel` of a library of its own."""
+    """One kernel of a library, as `kernel` of a library that is compiled of a traced one: it takes what that takes.
+
+    Parameters
+    ----------
+    given : for each argument of the library's kernel the name of one of the traced kernel's, or a number of its text.
+    """
 
     def __init__(self, library: Library, name: str, given: dict[str, Any]) -> None:
         self.__dict__.update(library.__dict__)
-        self._compiled = {KERNEL: library._compiled[name]}
+        # What stands in the text has a name that no argument of Python has.
+        names = {ready: x if isinstance(x, str) else f"{ready} of the text" for ready, x in given.items()}
+        self._numbers = {names[ready]: x for ready, x in given.items() if not isinstance(x, str)}
+        self._renamed = {ready: mine for ready, mine in names.items() if mine != ready}
+        self._compiled = {KERNEL: {of: self._in_names_of_caller(x) for of, x in library._compiled[name].items()}}
         self._kernels = {KERNEL: library._kernels[name]}
-        self._given = given
-        self._renamed = {ready: name for ready, name in given.items() if isinstance(name, str) and name != ready}
 
-    def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
-        """What the traced kernel was given, by the names of this one."""
-        return {name: values[x] if isinstance(x, str) else x for name, x in self._given.items()}
+    def _in_names_of_caller(self, ready: Compiled) -> Compiled:
+        compiled = copy.copy(ready)
+        compiled.arguments = [replace(x, name=self._renamed.get(x.name, x.name)) for x in ready.arguments]
+        compiled.plan = Plan.of(compiled.arguments)
+        return compiled
+
+    def _bind(self, q: Any, k: Any, v: Any, kernel: str, dtype: str | None, arguments: dict[str, Any]) -> Any:
+        return super()._bind(q, k, v, kernel, dtype, {**arguments, **self._numbers})
 
     def _run(self, *arguments: Any, **hint: Any) -> None:
         try:
             super()._run(*arguments, **hint)
         except Error as error:
-            raise type(error)(self._in_names_of_caller(str(error))) from None
-
-    def _in_names_of_caller(self, sentence: str) -> str:
-        for ready, name in self._renamed.items():
-            sentence = re.sub(rf"\b{ready}\b", name, sentence)
-        return sentence
+            sentence = str(error)
+            for ready, mine in self._renamed.items():
+                sentence = re.sub(rf"\b{ready}\b", mine, sentence)
+            raise type(error)(sentence) from None
 
 
 def find(source: Source, type_name: str) -> ReadyKernel | None:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import EXAMPLES
 
 import fovea
 from fovea import _prebuild, _ready
@@ -107,7 +110,8 @@ def test_a_prebuilt_library_has_the_results_of_kernels_that_are_compiled(tmp_pat
     of_head = np.float32([0.5, 0.01])
     kernel = fovea.kernel(fovea.scaled_dot | fovea.alibi(of_head) | fovea.causal | fovea.softmax)
     text = "scaled_dot | softmax | weighted_sum"
-    path = fovea.prebuild({"mine": kernel, "plain": text}, tmp_path / "new" / "libmine.so", gradients=["mine"])
+    options = {"gradients": ["mine"], "architectures": ("sse2", "neon")}
+    path = fovea.prebuild({"mine": kernel, "plain": text}, tmp_path / "new" / "libmine.so", **options)
     library = fovea.Library(path)
     q, k, v = np.random.default_rng(3).standard_normal((3, 1, 2, 9, 5), dtype=np.float32)
     assert np.allclose(library.mine(q, k, v, of_head=of_head), kernel(q, k, v), atol=1e-6)
@@ -135,7 +139,17 @@ def test_a_prebuilt_library_has_the_results_of_kernels_that_are_compiled(tmp_pat
 
 @pytest.mark.night
 @pytest.mark.skipif(not HAS_CMAKE, reason="needs CMake and binutils")
+def test_the_page_ships_a_library(tmp_path: Path) -> None:
+    package = Path(fovea.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    subprocess.run([sys.executable, EXAMPLES / "ship.py", tmp_path], env=environment, check=True)
+    assert (tmp_path / "libmine.so").is_file()
+
+
+@pytest.mark.night
+@pytest.mark.skipif(not HAS_CMAKE, reason="needs CMake and binutils")
 def test_prebuild_says_what_is_wrong_with_a_specification(tmp_path: Path) -> None:
-    with pytest.raises(fovea.Error, match="prebuild|cmake ends with"):
-        fovea.prebuild({"wrong": "scaled_dot | softmax | causal | weighted_sum"}, tmp_path / "libwrong.so")
+    wrong = "scaled_dot | softmax | causal | weighted_sum"
+    with pytest.raises(fovea.ArgumentError, match="masks|must|before"):
+        fovea.prebuild({"wrong": wrong}, tmp_path / "libwrong.so", architectures=("sse2", "neon"))
     assert not (tmp_path / "libwrong.so").exists()

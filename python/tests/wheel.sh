@@ -15,8 +15,10 @@ options=
 [ "$KERNELS" = ready ] || options=--without-kernels
 # shellcheck disable=SC2086
 python3 "$ROOT/packaging/python_wheel.py" $options .
+#! [pip]
 python3 -m venv --system-site-packages environment
-environment/bin/pip install -q --no-index ./*.whl
+environment/bin/pip install --no-index ./fovea-*.whl
+#! [pip]
 
 cat >program.py <<'END'
 import os
