@@ -72,8 +72,8 @@ def headers_of_others():
     for arch in LEVELS or ("native",):
         command = [*COMPILER, "-std=c++20", f"-march={arch}", f"-I{ROOT / 'include'}", "-M", "-x", "c++", "-"]
         said = subprocess.run(command, input=UNIT, stdout=subprocess.PIPE, text=True, check=True).stdout
-        for top, header in re.findall(r"(\S+)/((?:boost|xsimd)/\S+)", said):
-            found[header] = pathlib.Path(top, header)
+        for top, header in re.findall(r"((?:\\ |\S)+)/((?:boost|xsimd)/\S+)", said):
+            found[header] = pathlib.Path(top.replace("\\ ", " "), header)
     for name in BY_COMPILER:
         header, path = next(item for item in found.items() if item[0].startswith(name.split("/", maxsplit=1)[0]))
         top = path.parents[header.count("/")]

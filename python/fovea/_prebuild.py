@@ -124,7 +124,7 @@ def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"})
     if done.returncode != 0:
         said = done.stderr + done.stdout
-        of_cmake = re.search(r"fovea_add_kernels: (.*?)\n\n", said, re.DOTALL)
+        of_cmake = re.search(r"fovea_add_kernels: (.*?)\s*(?:\n\n|Call Stack)", said, re.DOTALL)
         sentence = " ".join(of_cmake[1].split()) if of_cmake is not None else _compile.sentence_in(said)
         if sentence is not None:
             raise ArgumentError(sentence)
