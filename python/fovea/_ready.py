@@ -38,27 +38,18 @@ class ReadyKernel(Library):
         # What stands in the text has a name that no argument of Python has.
         names = {ready: x if isinstance(x, str) else f"{ready} of the text" for ready, x in given.items()}
         self._numbers = {names[ready]: x for ready, x in given.items() if not isinstance(x, str)}
-        self._renamed = {ready: mine for ready, mine in names.items() if mine != ready}
-        self._compiled = {KERNEL: {of: self._in_names_of_caller(x) for of, x in library._compiled[name].items()}}
+        self._compiled = {KERNEL: {of: _renamed(x, names) for of, x in library._compiled[name].items()}}
         self._kernels = {KERNEL: library._kernels[name]}
-
-    def _in_names_of_caller(self, ready: Compiled) -> Compiled:
-        compiled = copy.copy(ready)
-        compiled.arguments = [replace(x, name=self._renamed.get(x.name, x.name)) for x in ready.arguments]
-        compiled.plan = Plan.of(compiled.arguments)
-        return compiled
 
     def _bind(self, q: Any, k: Any, v: Any, kernel: str, dtype: str | None, arguments: dict[str, Any]) -> Any:
         return super()._bind(q, k, v, kernel, dtype, {**arguments, **self._numbers})
 
-    def _run(self, *arguments: Any, **hint: Any) -> None:
-        try:
-            super()._run(*arguments, **hint)
-        except Error as error:
-            sentence = str(error)
-            for ready, mine in self._renamed.items():
-                sentence = re.sub(rf"\b{ready}\b", mine, sentence)
-            raise type(error)(sentence) from None
+
+def _renamed(ready: Compiled, names: dict[str, str]) -> Compiled:
+    compiled = copy.copy(ready)
+    compiled.arguments = [replace(x, name=names.get(x.name, x.name)) for x in ready.arguments]
+    compiled.plan = Plan.of(compiled.arguments)
+    return compiled
 
 
 def find(source: Source, type_name: str) -> ReadyKernel | None:
@@ -68,8 +59,8 @@ def find(source: Source, type_name: str) -> ReadyKernel | None:
         if found is None:
             continue
         given = {p: _given(found[p], c_type, source) for p, c_type in parameters.items()}
-        tables = [x for x in given.values() if isinstance(x, str)]
-        if None in given.values() or len(set(tables)) != len(source.arguments):
+        passed = sorted(x for x in given.values() if isinstance(x, str))
+        if None in given.values() or passed != sorted(source.arguments):
             continue
         library = default()
         if library is not None and type_name in library._compiled.get(name, ()):

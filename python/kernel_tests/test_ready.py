@@ -80,6 +80,7 @@ def test_names_of_tables_and_numbers_of_the_text_do_not_matter(found: Any) -> No
         ("scaled_dot | alibi(x) | causal | softmax | weighted_sum", {"x": np.zeros((1, 1), np.float32)}),
         ("scaled_dot | key_lengths(x) | softmax | weighted_sum", {"x": np.zeros(1, np.int32)}),
         ("scaled_dot | sliding_window(x, 0) | softmax | weighted_sum", {"x": 1.5}),
+        ("scaled_dot | sliding_window(x, x) | softmax | weighted_sum", {"x": 1}),
         ("scaled_dot | sliding_window(2 * 3, 0) | softmax | weighted_sum", {}),
         ("scaled_dot | causal | softmax | weighted_sum", {"unused": 1.5}),
     ],
