@@ -98,8 +98,8 @@ def build_kernels(stage):
         compiler = [*COMPILER, *flags, f"-march={level}", f"-I{stage / 'fovea/include'}"]
         subprocess.run([*compiler, "-c", ROOT / "src/compiled.cpp", "-o", ready / f"engine_{level}.o"], check=True)
     environment = {**os.environ, "PYTHONPATH": str(stage), "PYTHONDONTWRITEBYTECODE": "1"}
-    program = [sys.executable, str(ROOT / "python/ready.py"), str(ready / "libfovea_ready.so")]
-    subprocess.run(program, env=environment, check=True)
+    program = shutil.copy(ROOT / "python/ready.py", stage.parent)  # beside which there is no other package
+    subprocess.run([sys.executable, program, ready / "libfovea_ready.so"], env=environment, check=True)
 
 
 def unpack_package(work, stage):

@@ -17,7 +17,7 @@ def capped(score, *, cap=50.0):
     return cap * np.tanh(score / cap) | fovea.causal | fovea.softmax
 
 
-library = fovea.prebuild({"capped": capped}, folder / "libmine.so", architectures=("sse2", "avx2", "avx512", "neon"))
+library = fovea.prebuild({"capped": capped}, folder / "libmine.so")
 mine = fovea.Library(library)
 result = mine.capped(query, key, value, cap=30.0)
 #! [ship]

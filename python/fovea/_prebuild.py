@@ -64,8 +64,7 @@ def prebuild(
     Parameters
     ----------
     kernels : by their names in the library: what `fovea.kernel` has made, or KERNELS of fovea_add_kernels as text.
-    path : of the library, libNAME.so. `fovea.load` loads it; beside it are NAME.h and NAME.md, and NAME.json, from which
-        a kernel of the same text is known.
+    path : of the library, libNAME.so. `fovea.load` loads it, and C calls it by NAME.h, which lies beside it.
     types : of elements, of f32, f64, bf16 and f16.
     gradients : the names of kernels that have gradients too.
     architectures : those of other processors are left out.

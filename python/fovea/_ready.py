@@ -21,6 +21,7 @@ from ._source import KERNEL, Source, parameter_of
 
 LIBRARY = Path(__file__).resolve().parent / "ready" / "libfovea_ready.so"
 
+_CAUSAL = re.compile(r"where\((kv_idx <= q_idx|q_idx >= kv_idx)\)")  # what a mask_mod says for it
 _IDENTIFIER = r"[A-Za-z_]\w*"
 _LITERALS = {"index_t": r"-?\d+", "double": r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?"}
 
@@ -54,8 +55,9 @@ def _renamed(ready: Compiled, names: dict[str, str]) -> Compiled:
 
 def find(source: Source, type_name: str) -> ReadyKernel | None:
     """The kernel of the package that a text stands for; None without one."""
+    words = _CAUSAL.sub("causal", source.words)
     for name, pattern, parameters in known():
-        found = pattern.fullmatch(source.words)
+        found = pattern.fullmatch(words)
         if found is None:
             continue
         given = {p: _given(found[p], c_type, source) for p, c_type in parameters.items()}

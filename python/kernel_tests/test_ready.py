@@ -55,10 +55,12 @@ def test_each_kernel_is_found_as_itself(found: Any) -> None:
             assert found(kernel) == (name, {argument: argument for argument in kernel.trace().arguments})
 
 
-def test_names_of_tables_and_numbers_of_the_text_do_not_matter(found: Any) -> None:
+def test_names_of_tables_numbers_of_the_text_and_a_mask_mod_for_causal_do_not_matter(found: Any) -> None:
     mine = np.zeros(3, np.float32)
     assert found(fovea.kernel(fovea.scaled_dot | fovea.causal | fovea.softmax)) == ("causal", {})
     assert found(fovea.kernel("scaled_dot | causal | softmax | weighted_sum")) == ("causal", {})
+    for mask_mod in (lambda i, j: j <= i, lambda i, j: i >= j):
+        assert found(fovea.kernel(fovea.scaled_dot | fovea.where(mask_mod) | fovea.softmax)) == ("causal", {})
     alibi = fovea.kernel("scaled_dot | alibi(mine) | causal | softmax | weighted_sum", mine=mine)
     assert found(alibi) == ("alibi", {"slopes": "mine"})
     capped = fovea.scaled_dot | fovea.softcap(7.5) | fovea.causal
