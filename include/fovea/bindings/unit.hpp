@@ -54,13 +54,14 @@ inline graph_view graph_of(void const* pointer, std::string_view name) {
             {g.numbers, g.numbers == nullptr ? 0 : edges}};
 }
 
-/// An array of C, or its first axes. The stride of an axis of one element does not matter: it is 0, whatever stands
+/// An array of C, or its first axes. Strides that lead to no other element do not matter: they are 0, whatever stands
 /// there.
 template <class Element, int Rank = 4>
 view<Element, Rank> array_of(fovea_array const& a) {
     extents_t<Rank> extents{}, strides{};
     std::copy_n(a.extents, Rank, extents.begin());
-    for (std::size_t axis = 0; axis < Rank; ++axis) strides[axis] = extents[axis] == 1 ? 0 : a.strides[axis];
+    bool const empty = std::find(extents.begin(), extents.end(), 0) != extents.end();
+    for (std::size_t axis = 0; axis < Rank; ++axis) strides[axis] = empty || extents[axis] == 1 ? 0 : a.strides[axis];
     return {static_cast<Element*>(a.data), extents, strides};
 }
 
