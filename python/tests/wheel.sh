@@ -73,3 +73,4 @@ END
 printf '#!/bin/sh\necho called >>calls\nexec %s "$@"\n' "${CXX:-c++}" >compiler
 chmod +x compiler
 CXX=./compiler environment/bin/python program.py "$KERNELS"
+[ "$KERNELS" = none ] || environment/bin/python "$ROOT/python/tests/ready_values.py"
