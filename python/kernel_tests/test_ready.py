@@ -111,7 +111,7 @@ def test_what_prebuild_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.skipif(not HAS_CMAKE, reason="needs CMake and binutils")
 def test_a_prebuilt_library_has_the_results_of_kernels_that_are_compiled(tmp_path: Path, monkeypatch: Any) -> None:
     of_head = np.float32([0.5, 0.01])
-    kernel = fovea.kernel(fovea.scaled_dot | fovea.alibi(of_head) | fovea.causal | fovea.softmax)
+    kernel = fovea.kernel("scaled_dot | alibi(of_head) | causal | softmax | weighted_sum", of_head=of_head)
     text = "scaled_dot | softmax | weighted_sum"
     options = {"gradients": ["mine"], "architectures": ("sse2", "neon")}
     path = fovea.prebuild({"mine": kernel, "plain": text}, tmp_path / "new" / "libmine.so", **options)
