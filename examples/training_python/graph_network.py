@@ -9,7 +9,7 @@ import torch
 from session import Session
 from torch import nn
 
-PEOPLE, GROUPS, FRIENDS, OTHERS, FEATURES, WIDTH, HEADS = 2000, 5, 6, 10, 16, 32, 4
+PEOPLE, GROUPS, FRIENDS, OTHERS, FEATURES, WIDTH, HEADS = 2000, 5, 8, 8, 16, 32, 4
 
 
 class Attention(nn.Module):
@@ -30,7 +30,8 @@ class Attention(nn.Module):
 
     def forward(self, x):
         nodes = self.project(x).unflatten(-1, (HEADS, -1)).transpose(0, 1)[None]  # (1, head, person, feature)
-        return x + self.mix(torch.relu(self.attend(nodes, nodes, nodes)[0].transpose(0, 1).flatten(-2)))
+        of_ties = self.mix(self.attend(nodes, nodes, nodes)[0].transpose(0, 1).flatten(-2))
+        return nn.functional.layer_norm(x + of_ties, [WIDTH])
 
 
 class Materialised(Attention):
@@ -46,7 +47,7 @@ class Materialised(Attention):
 
 def people_and_ties():
     groups = torch.randint(GROUPS, (PEOPLE,))
-    features = torch.randn(GROUPS, FEATURES)[groups] + 3.5 * torch.randn(PEOPLE, FEATURES)
+    features = torch.randn(GROUPS, FEATURES)[groups] + 3 * torch.randn(PEOPLE, FEATURES)
     within = groups[:, None] == groups
     is_friend = within & (torch.rand(PEOPLE, PEOPLE) < FRIENDS * GROUPS / PEOPLE)
     ties = (is_friend | (torch.rand(PEOPLE, PEOPLE) < OTHERS / PEOPLE)).nonzero()  # (tie, 2), in order
@@ -71,7 +72,7 @@ def main():
     def accuracy(scores):
         return (scores.argmax(-1) == groups)[~is_known].float().mean().item()
 
-    network = session.train((Attention, Materialised), make, loss_of, [(features,)] * steps, 1e-2, 1e-5)
+    network = session.train((Attention, Materialised), make, loss_of, [(features,)] * steps, 3e-3, 1e-5)
     line = torch.linalg.lstsq(features[is_known], nn.functional.one_hot(groups[is_known], GROUPS).float()).solution
     with torch.no_grad():
         found = accuracy(network(features))

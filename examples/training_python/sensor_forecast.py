@@ -49,7 +49,7 @@ class Forecaster(nn.Module):
         self.begin, self.end = nn.Linear(4, WIDTH), nn.Linear(WIDTH, 1)
         self.layers = nn.ModuleList(attention() for _ in range(2))
         self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(3))
-        self.feed = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.ReLU(), nn.Linear(2 * WIDTH, WIDTH))
+        self.feed = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH))
 
     def forward(self, readings, seen):
         angle = (2 * math.pi / 24 * torch.arange(HOURS)).to(readings).expand_as(readings)
