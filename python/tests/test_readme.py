@@ -30,7 +30,7 @@ def type_of(block: str) -> str:
 
 def test_all_blocks_are_found() -> None:
     text = README.read_text()
-    assert len(BLOCKS) == text.count("```python") == 11
+    assert len(BLOCKS) == text.count("```python") == 12
     assert text.count("attend(") == sum(block.count("attend(") for block in BLOCKS)
     assert all(kernels_of(block) or "attend(" not in block for block in BLOCKS)
 
