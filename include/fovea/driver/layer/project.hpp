@@ -323,7 +323,7 @@ auto project(Executor const& executor, workspace& scratch, Map const& map, view<
 }
 /// Rows in pages or of blocks, which no projection changes.
 template <class T, class Arch, class Map, class Rows, class Executor>
-Rows const& project(Executor const&, workspace&, Map const&, Rows const& rows, index_t) {
+Rows project(Executor const&, workspace&, Map const&, Rows const& rows, index_t) {
     return rows;
 }
 
