@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -15,13 +15,14 @@ import numpy as np
 from . import _compile, _ready
 from ._arrays import REALS, elements_of, is_tensor
 from ._capture import Captured, capturing, is_array, rebound
-from ._errors import ArgumentError, ShapeError, counted
+from ._errors import ArgumentError, ShapeError, UnsupportedError, counted
 from ._expression import Expression
 from ._graph import Graph
 from ._info import Gradients
 from ._library import Library
+from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, Repeats
-from ._source import ELEMENTS, KERNEL, NAME, Source, source_of, text_with_arguments
+from ._source import ELEMENTS, KERNEL, NAME, OUTPUTS, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 from ._table import Number, Table
 
@@ -96,18 +97,24 @@ class TracedKernel:
         out: Any = None,
         threads: int | None = None,
         dtype: str | None = None,
+        outputs: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Any:
+        """The result; with `outputs`, such as ("lse",), a tuple of it and these, as `fovea.attend` gives it."""
         if type(q) is not np.ndarray and is_tensor(q) and dtype is None:
             if self._calls_on_tensors is None:
                 from ._torch import Calls
 
                 self._calls_on_tensors = Calls(self)
-            return self._calls_on_tensors(q, k, v, out, threads, arguments)
+            return self._calls_on_tensors(q, k, v, out, threads, outputs, arguments)
         source, values = self.read(arguments)
         type_name = dtype or _element_type(q)
-        library = self.library(source, type_name, "kernel")
         threads = 1 if threads is None else threads
+        if outputs is not None:
+            asked = self.outputs_asked(source, outputs)
+            library = self.library(source, type_name, "kernel", asked)
+            return library.attend(q, k, v, KERNEL, out, threads, dtype, asked, **values)
+        library = self.library(source, type_name, "kernel")
         if out is None and dtype is None:
             result = self._repeats(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
@@ -124,12 +131,15 @@ class TracedKernel:
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
+        d_outputs: Mapping[str, Any] | None = None,
+        forward: Any = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
         source, values = self.read(arguments)
-        library = self.library(source, dtype or _element_type(q), "gradient")
-        d = library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, **values)
+        outputs = ("lse",) if d_outputs or forward is not None else ()
+        library = self.library(source, dtype or _element_type(q), "gradient", outputs)
+        d = library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, d_outputs, forward, **values)
         for name, gradient in d.tables.items():  # computed in the type of the call
             of = source.arguments[name]
             d.tables[name] = gradient.reshape(() if of.rank == 0 else gradient.shape).astype(of.dtype, copy=False)
@@ -159,25 +169,34 @@ class TracedKernel:
             values[name] = value
         return source, values
 
-    def library(self, source: Source, type_name: str, purpose: str) -> Library:
-        """The library that a kernel is compiled into; for its gradients, or to explain it, another one."""
-        found = source.libraries.get((type_name, purpose))
+    def outputs_asked(self, source: Source, outputs: Iterable[str]) -> tuple[str, ...]:
+        """The names of outputs that a call asks for."""
+        names = outputs_among(outputs, self.__name__, OUTPUTS)
+        if not source.keeps_shape:
+            raise UnsupportedError(f"{self.__name__} projects operands or changes its result: it gives no outputs beside")
+        return names
+
+    def library(self, source: Source, type_name: str, purpose: str, outputs: tuple[str, ...] = ()) -> Library:
+        """The library that a kernel is compiled into; for its gradients, for outputs, or to explain it, another one."""
+        found = source.libraries.get((type_name, purpose, outputs))
         if found is None:
-            found = source.libraries[type_name, purpose] = self._compiled(source, type_name, purpose)
+            in_order = tuple(name for name in OUTPUTS if name in outputs)  # each choice is compiled once
+            found = source.libraries[type_name, purpose, outputs] = self._compiled(source, type_name, purpose, in_order)
         return found
 
-    def _compiled(self, source: Source, type_name: str, purpose: str) -> Library:
+    def _compiled(self, source: Source, type_name: str, purpose: str, outputs: tuple[str, ...]) -> Library:
         if type_name not in ELEMENTS:
             raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
-        if purpose == "kernel" and (ready := _ready.find(source, type_name)) is not None:
+        if purpose == "kernel" and not outputs and (ready := _ready.find(source, type_name)) is not None:
             return ready
-        unit = source.unit(type_name, purpose)
+        unit = source.unit(type_name, purpose, outputs)
         if unit not in _libraries:
             if purpose == "kernel":
-                with_gradients = source.unit(type_name, "gradient")  # has the kernel too
+                with_gradients = source.unit(type_name, "gradient", outputs)  # has the kernel too
                 if with_gradients in _libraries or _compile.is_compiled(with_gradients):
-                    return self.library(source, type_name, "gradient")
-            what = f"{self.__name__} for {type_name}" + ("" if purpose == "kernel" else f" ({purpose})")
+                    return self.library(source, type_name, "gradient", outputs)
+            purposes = [*([] if purpose == "kernel" else [purpose]), *outputs]
+            what = f"{self.__name__} for {type_name}" + (f" ({', '.join(purposes)})" if purposes else "")
             _libraries[unit] = Library(_compile.library_of(unit, what, f"{NAME}_*"), NAME)
         return _libraries[unit]
 

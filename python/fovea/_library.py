@@ -249,6 +249,10 @@ class Library:
             raise error_of_status(status, said)
         return said
 
+    def results_of(self, kernel: str, outputs: tuple[str, ...]) -> Any:
+        """The type of what a call of a kernel with outputs gives."""
+        return next(iter(self._compiled[kernel].values())).choices.results_of(outputs)
+
     def quantize(self, x: Any, /, type: str) -> Array:
         """Rounds rows to the elements of a cache; see `fovea.quantize`."""
         require_type(type, str, "type", "the name of a type of elements")

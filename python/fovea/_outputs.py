@@ -59,6 +59,15 @@ def _extent(axis: Axis, x: Operands) -> int:
     return x.known[axis.name] + axis.more if axis.name else axis.more
 
 
+def outputs_among(given: Iterable[str], kernel: str, having: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of outputs that a call asks for, each once and one of some."""
+    names = names_among(given, "outputs", "outputs, such as ('lse',)", f"{kernel} gives", having)
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(f"outputs names {name!r} more than once")
+    return names
+
+
 class Outputs:
     """All that a kernel can give beside its result, and the choices among it that calls have made."""
 
@@ -69,20 +78,19 @@ class Outputs:
 
     def asked(self, names: Iterable[str], x: Operands) -> Asked:
         """What a call asks for by names."""
+        return Asked(self._having, self.results_of(names), x)
+
+    def results_of(self, names: Iterable[str]) -> Any:
+        """The type of the result and what a call asks for by names."""
         if type(names) is not tuple or any(type(name) is not str for name in names) or names not in self._chosen:
             names = self._checked(names)
         results = self._chosen.get(names)
         if results is None:
             results = self._chosen[names] = namedtuple("Results", ("result", *names))
-        return Asked(self._having, results, x)
+        return results
 
     def _checked(self, given: Iterable[str]) -> tuple[str, ...]:
-        known = tuple(output.name for output in self._having)
-        names = names_among(given, "outputs", "outputs, such as ('lse',)", f"{self._kernel} gives", known)
-        for name in names:
-            if names.count(name) > 1:
-                raise ArgumentError(f"outputs names {name!r} more than once")
-        return names
+        return outputs_among(given, self._kernel, tuple(output.name for output in self._having))
 
 
 class Asked:

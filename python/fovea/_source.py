@@ -53,7 +53,7 @@ class Source:
     with_gradient : the names of the tables of which there is a gradient.
     keeps_shape : whether the result is (batch, head, query, feature of the values).
     captured : what was read of variables.
-    libraries : what it has been compiled into, by element type and purpose.
+    libraries : what it has been compiled into, by element type, purpose and outputs.
     """
 
     words: str
@@ -62,15 +62,15 @@ class Source:
     with_gradient: tuple[str, ...]
     keeps_shape: bool
     captured: Captured
-    libraries: dict[tuple[str, str], Any] = field(default_factory=dict)
+    libraries: dict[tuple[str, str, tuple[str, ...]], Any] = field(default_factory=dict)
 
     def is_like(self, other: Source) -> bool:
         """Whether both are compiled into the same units."""
         return self.text == other.text and self.with_gradient == other.with_gradient
 
-    def unit(self, type_name: str, purpose: str = "kernel") -> str:
-        """All that is compiled for elements of a type: the kernel, its gradients or what explains it, and how a library
-        lists it.
+    def unit(self, type_name: str, purpose: str = "kernel", outputs: tuple[str, ...] = ()) -> str:
+        """All that is compiled for elements of a type: the kernel, its gradients or what explains it, what gives outputs
+        beside the result, and how a library lists it.
 
         The name of the function in Python is not in it: under another name it is the same kernel.
         """
@@ -80,18 +80,20 @@ class Source:
         header, run, gradient = _PURPOSES[purpose]
         types = ", ".join(f'"{type_name}"' for _ in range(4))
         functions = "run, differentiate" if purpose == "gradient" else "run, nullptr"
+        of_outputs, more = _code_of_outputs(self, type_name, purpose, outputs) if outputs else ("", "")
         return _UNIT.format(
             what=purpose,
             type=type_name,
             header=header,
             text=self.text,
             run=run.format(element=element),
-            gradient=gradient.format(element=element),
+            gradient=gradient.format(element=element, more=", asked" if outputs else ""),
+            outputs=of_outputs,
             arguments=f"constexpr fovea_argument arguments[] = {{\n{listed}}};\n" if rows else "",
             prefix=NAME,
             version=_abi.VERSION,
             entry=f'"{KERNEL}", "{type_name}", {{{types}}}, {_quoted(self.words)}, "", "", "native", '
-            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {functions}",
+            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {functions}{more}",
         )
 
 
@@ -115,14 +117,27 @@ _EXPLAIN = """\
     }});
     if (status == FOVEA_OK) std::snprintf(call->message, call->message_size, "%s", text.c_str());
     return status;"""
-_RUN = "    return fovea::bindings::run_{unit}<{{element}}>(call, operands, values, fovea_generated_kernel());"
+_RUN = "    return fovea::bindings::run_{unit}<{{element}}>(call, operands, values, fovea_generated_kernel(){more});"
 # What is compiled of a specification: the header that does it, and the bodies of functions for a call. Gradients contain
 # the kernel: beside them it costs the compiler nothing.
 _PURPOSES = {
-    "kernel": ("unit", _RUN.format(unit="unit"), "    return FOVEA_UNSUPPORTED;"),
-    "gradient": ("gradient_unit", _RUN.format(unit="unit"), _RUN.format(unit="gradient_unit")),
+    "kernel": ("unit", _RUN.format(unit="unit", more=""), "    return FOVEA_UNSUPPORTED;"),
+    "gradient": ("gradient_unit", _RUN.format(unit="unit", more=""), _RUN.format(unit="gradient_unit", more="{more}")),
     "explain": ("unit", _EXPLAIN, "    return FOVEA_UNSUPPORTED;"),
 }
+# The outputs of a call, and how the library lists them; which of them gradients take, the types of the kernel say.
+_OUTPUTS = """
+}}  // namespace
+#include <fovea/bindings/output_unit.hpp>
+namespace {{
+constexpr auto asked = fovea::bindings::outputs<{names}>{{}};
+fovea_status run_outputs(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
+    return fovea::bindings::run_output_unit<{element}>(call, operands, values, fovea_generated_kernel(), asked);
+}}
+using specification =
+    decltype(fovea::bindings::specification_type<decltype(fovea_generated_kernel()), {number}>())::type;
+constexpr fovea_kernel_output listed_outputs[] = {{{rows}}};
+"""
 _UNIT = """\
 // A {what} for elements of {type}, made by fovea.kernel.
 #include <fovea/fovea.hpp>
@@ -143,7 +158,7 @@ auto fovea_generated_kernel() {{
 fovea_status run(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
 {run}
 }}
-
+{outputs}
 [[maybe_unused]] fovea_status differentiate([[maybe_unused]] fovea_call const* call,
                                             [[maybe_unused]] fovea_array const* operands,
                                             [[maybe_unused]] fovea_value const* values) {{
@@ -170,6 +185,32 @@ fovea_kernel const* {prefix}_kernels(size_t* count) {{
 }}
 #pragma GCC visibility pop
 """
+
+
+_POSITIONS = ("best_key",)  # other outputs are numbers of the arithmetic
+_AXES = {"weights": "queries, keys", "scores": "queries, keys", "column_sums": "keys"}  # of others queries
+OUTPUTS = ("lse", "weights", "scores", "entropy", "best_key", "column_sums")
+
+
+def _code_of_outputs(source: Source, type_name: str, purpose: str, outputs: tuple[str, ...]) -> tuple[str, str]:
+    """What gives outputs beside the result, and the end of the entry that lists a kernel."""
+    element, number = ELEMENTS[type_name]
+    graphs = [name for name, argument in source.arguments.items() if isinstance(argument, GraphArgument)]
+    gradient, forward = "0", "0"
+    if purpose == "gradient":
+        gradient = "fovea::bindings::takes_gradient_of<specification, {name}>"
+        listed = ", ".join(map(_quoted, outputs))
+        forward = f"fovea::bindings::takes_forward<specification, {element}, {listed}>"
+    rows = []
+    for name in outputs:
+        axes = graphs[0] if name == "weights" and graphs else _AXES.get(name, "queries")
+        kind = "i64" if name in _POSITIONS else "f64" if number == "double" else "f32"
+        of_gradient = gradient.format(name=_quoted(name))
+        rows.append(f'{{{_quoted(name)}, "{kind}", "(batch, heads, {axes})", {of_gradient}}}')
+    code = _OUTPUTS.format(
+        names=", ".join(map(_quoted, outputs)), element=element, number=number, rows=", ".join(rows)
+    )
+    return code, f", listed_outputs, {len(outputs)}, run_outputs, {forward}"
 
 
 def source_of(specification: Specification, captured: Captured) -> Source:

@@ -50,9 +50,13 @@ class Calls:
         self._repeated = Repeats(OfTorch, RepeatedCall)
         self._repeated_gradients = Repeats(OfTorch, RepeatedGradient)
 
-    def __call__(self, q: Any, k: Any, v: Any, out: Any, threads: int | None, arguments: dict[str, Any]) -> Any:
-        """The result: a tensor, part of autograd where one that it depends on requires a gradient."""
+    def __call__(
+        self, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+    ) -> Any:
+        """The result: a tensor, part of autograd where one that it depends on requires a gradient; with `outputs` a
+        tuple of it and these, of which `lse` is part of autograd too."""
         source, values = self._kernel.read(arguments)
+        asked = None if outputs is None else self._kernel.outputs_asked(source, outputs)
         type_name = _TYPES.get(q.dtype)
         if type_name is None:
             raise ArgumentError(f"query has elements of {q.dtype}, it must have float32, float64, float16 or bfloat16")
@@ -61,21 +65,29 @@ class Calls:
         if threads is None:
             threads = torch.get_num_threads()
         if not torch.is_grad_enabled():
-            library = self._kernel.library(source, type_name, "kernel")
-            return self.forward((self, source, library, type_name, threads, values), q, k, v, out)
+            library = self._kernel.library(source, type_name, "kernel", asked or ())
+            return self.forward((self, source, library, type_name, threads, asked, values), q, k, v, out)
         tensors = [x for x in values.values() if isinstance(x, torch.Tensor)]
         needs = q.requires_grad or k.requires_grad or v.requires_grad or any([x.requires_grad for x in tensors])
-        library = self._kernel.library(source, type_name, "gradient" if needs else "kernel")
-        call = (self, source, library, type_name, threads, values)
+        library = self._kernel.library(source, type_name, "gradient" if needs else "kernel", asked or ())
+        call = (self, source, library, type_name, threads, asked, values)
         if not needs:
             return self.forward(call, q, k, v, out)
         if out is not None:
             raise ArgumentError("out is not part of autograd: call without it, or under torch.no_grad()")
-        return _Attention.apply(call, q, k, v, *tensors)
+        if asked is None:
+            return _Attention.apply(call, q, k, v, *tensors)
+        return library.results_of(KERNEL, asked)(*_AttentionWithOutputs.apply(call, q, k, v, *tensors))
 
     def forward(self, call: Any, q: Any, k: Any, v: Any, out: Any = None) -> Any:
         """The result."""
-        _, source, library, type_name, threads, values = call
+        _, source, library, type_name, threads, asked, values = call
+        if asked is not None:
+            found = library.attend(q, k, v, KERNEL, out, threads, None, asked, **values)
+            return found._replace(
+                **{name: torch.from_numpy(getattr(found, name)) for name in asked},
+                result=found.result if out is not None else _tensor(found.result, q.dtype),
+            )
         if out is None:
             result = self._repeated(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
@@ -83,17 +95,20 @@ class Calls:
         result = self._kernel.result(source, library, q, k, v, out, threads, None, values)
         return result if out is not None else _tensor(result, q.dtype)
 
-    def backward(self, call: Any, q: Any, k: Any, v: Any, d: Any, wanted: list[bool]) -> list[Any]:
+    def backward(
+        self, call: Any, q: Any, k: Any, v: Any, d: Any, wanted: list[bool], d_outputs: Any = None, forward: Any = None
+    ) -> list[Any]:
         """The gradients of queries, keys, values and of each of the values of a call, where they are wanted."""
-        _, source, library, type_name, threads, values = call
+        _, source, library, type_name, threads, asked, values = call
         if 0 in d.stride():
             d = d.contiguous()
-        arrays = (q, k, v, d)
-        found = self._repeated_gradients(library, KERNEL, arrays, values, type_name, threads, tuple(wanted))
-        if found is not None:
-            return found  # type: ignore[no-any-return]
+        if asked is None:
+            arrays = (q, k, v, d)
+            found = self._repeated_gradients(library, KERNEL, arrays, values, type_name, threads, tuple(wanted))
+            if found is not None:
+                return found  # type: ignore[no-any-return]
         names = [name for name, needed in zip((*_OPERANDS, *values), wanted) if needed]
-        g = library.gradient(q, k, v, d, KERNEL, threads, None, names, **values)
+        g = library.gradient(q, k, v, d, KERNEL, threads, None, names, d_outputs, forward, **values)
         of_operands = [None if x is None else _tensor(x, q.dtype) for x in (g.query, g.key, g.value)]
         return of_operands + [
             torch.from_numpy(g.tables[name]).to(x.dtype) if name in g.tables else None for name, x in values.items()
@@ -109,17 +124,39 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_result: Any) -> Any:
-        calls, source, *_, values = call = ctx.call
-        q, k, v, *_ = ctx.saved_tensors  # which says where one has been written to
-        needs = iter(ctx.needs_input_grad[1:])
-        wanted = [next(needs), next(needs), next(needs)]
-        is_tensor = [isinstance(x, torch.Tensor) for x in values.values()]
-        for name, each in zip(values, is_tensor):
-            wanted.append(each and next(needs) and name in source.with_gradient)
-        found = calls.backward(call, q, k, v, d_result, wanted)
-        if torch.is_grad_enabled():  # create_graph
-            found = _Once.apply(len(found), *found, *(x for x in (d_result, *ctx.saved_tensors) if x.requires_grad))
-        return (None, *found[:3], *(d for d, each in zip(found[3:], is_tensor) if each))
+        return _gradients(ctx, d_result)
+
+
+class _AttentionWithOutputs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, call: Any, q: Any, k: Any, v: Any, *tensors: Any) -> Any:
+        found = call[0].forward(call, q, k, v)
+        info = call[2].kernels()[0]
+        ctx.call, ctx.takes_forward = call, info.takes_forward and "lse" in found._fields
+        constant = [x for name, x in zip(found._fields[1:], found[1:]) if name not in info.d_outputs]
+        ctx.mark_non_differentiable(*constant)
+        ctx.of_lse = found._fields.index("lse") - 1 if "lse" in info.d_outputs else None
+        ctx.save_for_backward(q, k, v, *tensors, *((found.result, found.lse) if ctx.takes_forward else ()))
+        return tuple(found)
+
+    @staticmethod
+    def backward(ctx: Any, d_result: Any, *d_outputs: Any) -> Any:
+        d = None if ctx.of_lse is None else {"lse": d_outputs[ctx.of_lse].contiguous()}
+        return _gradients(ctx, d_result, d, ctx.saved_tensors[-2:] if ctx.takes_forward else None)
+
+
+def _gradients(ctx: Any, d_result: Any, *of_outputs: Any) -> Any:
+    calls, source, *_, values = call = ctx.call
+    q, k, v, *_ = ctx.saved_tensors  # which says where one has been written to
+    needs = iter(ctx.needs_input_grad[1:])
+    wanted = [next(needs), next(needs), next(needs)]
+    is_tensor = [isinstance(x, torch.Tensor) for x in values.values()]
+    for name, each in zip(values, is_tensor):
+        wanted.append(each and next(needs) and name in source.with_gradient)
+    found = calls.backward(call, q, k, v, d_result, wanted, *of_outputs)
+    if torch.is_grad_enabled():  # create_graph
+        found = _Once.apply(len(found), *found, *(x for x in (d_result, *ctx.saved_tensors) if x.requires_grad))
+    return (None, *found[:3], *(d for d, each in zip(found[3:], is_tensor) if each))
 
 
 class _Once(torch.autograd.Function):

@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise ImportError("fovea.torch needs PyTorch (on Debian: apt install python3-torch)") from error
 
-from ._errors import ArgumentError, ShapeError, UnsupportedError
+from ._errors import ArgumentError, ShapeError
 from ._functions import FUNCTIONS
 from ._kernel import TracedKernel
 from ._specification import Specification, word
@@ -57,16 +57,17 @@ def flex_attention(
 
     Returns
     -------
-    (batch, head, query, feature of value)
+    (batch, head, query, feature of value); with `return_lse` also the natural logarithm of the sum of exponentials of
+    each query's scores, (batch, head, query), which has gradients too.
     """
-    if return_lse:
-        raise UnsupportedError("return_lse needs an output that kernels for Python do not have: call without it")
     _require_axes(4, query=query, key=key, value=value)
     _require_heads(query, key, enable_gqa)
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
     kernel = _of_functions(score_mod, mask_mod, scale is not None)
     key, value = (_of_batch(x, query.shape[0]) for x in (key, value))
-    return kernel(query, key, value) if scale is None else kernel(query, key, value, scale=float(scale))
+    arguments = {} if scale is None else {"scale": float(scale)}
+    found = kernel(query, key, value, outputs=("lse",) if return_lse else None, **arguments)
+    return tuple(found) if return_lse else found
 
 
 def scaled_dot_product_attention(

@@ -63,6 +63,36 @@ def test_flex_attention_trains() -> None:
     assert list(score_mod.__fovea__.values()) == [score_mod.__fovea__[mask_mod, False]]
 
 
+@NIGHT
+def test_the_logarithm_of_the_sum_is_given_and_has_gradients() -> None:
+    slopes = torch.tensor([0.5, 0.1, 0.02, 0.004], dtype=torch.float64, requires_grad=True)
+    flex = fovea.torch.flex_attention
+    i, j = torch.arange(13)[:, None], torch.arange(13)
+
+    def score_mod(score, b, h, q_idx, kv_idx):
+        return score + slopes[h] * (kv_idx - q_idx)
+
+    def mask_mod(b, h, q_idx, kv_idx):
+        return kv_idx <= q_idx
+
+    q, k, v = operands()
+    scores = (q @ k.transpose(-1, -2) * 6**-0.5 + slopes[:, None, None] * (j - i)).masked_fill(j > i, float("-inf"))
+    expected = (scores.softmax(-1) @ v, scores.logsumexp(-1))
+    found = flex(q, k, v, score_mod, mask_mod, return_lse=True)
+    assert [x.shape for x in found] == [x.shape for x in expected]
+    d = [torch.randn_like(x) for x in expected]
+    for which in ((0, 1), (0,), (1,)):
+        losses = [sum((x[n] * d[n]).sum() for n in which) for x in (found, expected)]
+        of = (q, k, slopes) if which == (1,) else (q, k, v, slopes)  # values have none in lse
+        gradients = [torch.autograd.grad(loss, of, retain_graph=True) for loss in losses]
+        for x, y in zip(*gradients):
+            assert (x - y).abs().max() < 1e-11
+    for x, y in zip(found, expected):
+        assert (x - y).abs().max() < 1e-12
+    with torch.no_grad():
+        assert all((x - y).abs().max() < 1e-12 for x, y in zip(flex(q, k, v, score_mod, mask_mod, return_lse=True), found))
+
+
 def test_methods_read_their_own_objects() -> None:
     class Slopes:
         def __init__(self, factor: float) -> None:
@@ -104,8 +134,6 @@ def test_wrong_arguments_of_flex_attention_are_refused() -> None:
         flex(q, k, v)
     with pytest.raises(fovea.ShapeError, match="query has 3 axes, it must be"):
         flex(q[0], k[0], v[0])
-    with pytest.raises(fovea.UnsupportedError, match="return_lse needs an output"):
-        flex(q, q, q, return_lse=True)
     with pytest.raises(fovea.ArgumentError, match="neither true nor false"):
         flex(q, q, q, lambda s, b, h, i, j: s if i > j else 0)
 

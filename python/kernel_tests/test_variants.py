@@ -140,6 +140,31 @@ def test_a_mask_of_bits_gives_the_bits_of_one_of_conditions() -> None:
         by_bits(Q, K, V, keys=41)
 
 
+def test_outputs_are_those_of_plain_loops() -> None:
+    rng = np.random.default_rng(5)
+    q, k, v = rng.standard_normal((3, 2, 2, 7, 4))
+    slopes = np.array([0.5, 0.1])
+
+    @fovea.kernel
+    def biased(score, i, j, head):
+        return score + slopes[head] * (j - i) | fovea.where(j <= i) | fovea.softmax
+
+    behind = np.arange(7) - np.arange(7)[:, None]
+    scores = np.where(behind <= 0, q @ k.swapaxes(-1, -2) / 2 + slopes[:, None, None] * behind, -np.inf)
+    lse = np.log(np.exp(scores).sum(-1))
+    weights = np.exp(scores - lse[..., None])
+    found = biased(q, k, v, outputs=("weights", "lse"))
+    assert found._fields == ("result", "weights", "lse")
+    for x, y in zip(found, (weights @ v, weights, lse)):
+        assert x.shape == y.shape and np.abs(x - y).max() < 1e-12
+    for wrong in ("lse", ("nothing",), ("lse", "lse"), 3):
+        with pytest.raises(fovea.ArgumentError, match="^outputs "):
+            biased(q, k, v, outputs=wrong)
+    projected = fovea.kernel("project(as_is, as_is, as_is) | scaled_dot | softmax | weighted_sum")
+    with pytest.raises(fovea.UnsupportedError, match="gives no outputs beside"):
+        projected(q, k, v, outputs=("lse",))
+
+
 def test_a_table_that_changed_its_axes_is_refused() -> None:
     vector = np.ones(FEATURES, np.float32)
 
