@@ -22,7 +22,7 @@ from ._info import Gradients
 from ._library import Library
 from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, Repeats
-from ._source import ELEMENTS, KERNEL, NAME, OUTPUTS, Source, source_of, text_with_arguments
+from ._source import ELEMENTS, KERNEL, NAME, OF_BATCH, OUTPUTS, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 from ._table import Number, Table
 
@@ -159,6 +159,13 @@ class TracedKernel:
 
     def read(self, arguments: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
         """What this kernel is in C++, and what a call passes to it now: by the names of C++."""
+        batch = {name: arguments[name] for name in OF_BATCH if name in arguments and name not in self._parameters}
+        if batch:
+            arguments = {name: x for name, x in arguments.items() if name not in batch}
+            if "key_offsets" in batch and "query_offsets" not in batch:
+                raise ArgumentError("key_offsets is given without query_offsets, which says where each sequence begins")
+            if "query_offsets" in batch:
+                batch.setdefault("key_offsets", batch["query_offsets"])
         source = self.trace(**arguments)
         given = self._given(arguments) if self._parameters else arguments
         values = {}
@@ -167,7 +174,7 @@ class TracedKernel:
             if isinstance(argument, Table):
                 value = _as_traced(value, argument, name, self.__name__)
             values[name] = value
-        return source, values
+        return (source.of_batch(tuple(batch)), {**values, **batch}) if batch else (source, values)
 
     def outputs_asked(self, source: Source, outputs: Iterable[str]) -> tuple[str, ...]:
         """The names of outputs that a call asks for."""
@@ -187,8 +194,10 @@ class TracedKernel:
     def _compiled(self, source: Source, type_name: str, purpose: str, outputs: tuple[str, ...]) -> Library:
         if type_name not in ELEMENTS:
             raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
-        if purpose == "kernel" and not outputs and (ready := _ready.find(source, type_name)) is not None:
+        if purpose == "kernel" and not outputs and not source.batch and (ready := _ready.find(source, type_name)) is not None:
             return ready
+        if source.batch and purpose != "kernel":
+            raise UnsupportedError(f"{self.__name__} is given {source.batch[0]}: for such calls there is no {purpose}")
         unit = source.unit(type_name, purpose, outputs)
         if unit not in _libraries:
             if purpose == "kernel":

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from . import _abi
 from ._capture import Captured
@@ -41,6 +41,24 @@ _TAKEN = frozenset((*_OF_CPP, *_OF_CALLS, *vocabulary(), *WORDS))
 _DIFFERENTIABLE = ("projection", "score", "rescoring", "normalizer", "reweighting", "finish", "part")
 
 
+class _Batch(NamedTuple):
+    """What a call passes for its batch: how C++ and C know it."""
+
+    made: str
+    c_type: str
+    shape: str
+    counts: tuple[str, ...] = ()
+
+
+# In the order of arguments of C.
+_BATCHES = {
+    "page_table": _Batch(".over_pages()", "int32_t", "(batch, pages)", ("pages",)),
+    "query_offsets": _Batch(".of_sequences()", "int64_t", "(sequences + 1)"),
+    "key_offsets": _Batch("", "int64_t", "(sequences + 1)", ("sequences",)),
+}
+OF_BATCH = tuple(_BATCHES)
+
+
 @dataclass(frozen=True)
 class Source:
     """What a traced kernel is in C++.
@@ -53,7 +71,9 @@ class Source:
     with_gradient : the names of the tables of which there is a gradient.
     keeps_shape : whether the result is (batch, head, query, feature of the values).
     captured : what was read of variables.
+    batch : the names of what a call passes for keys in pages, or for sequences of different lengths.
     libraries : what it has been compiled into, by element type, purpose and outputs.
+    others : the same for other batches.
     """
 
     words: str
@@ -62,7 +82,17 @@ class Source:
     with_gradient: tuple[str, ...]
     keeps_shape: bool
     captured: Captured
+    batch: tuple[str, ...] = ()
     libraries: dict[tuple[str, str, tuple[str, ...]], Any] = field(default_factory=dict)
+    others: dict[tuple[str, ...], Source] = field(default_factory=dict)
+
+    def of_batch(self, batch: tuple[str, ...]) -> Source:
+        """The same kernel where a call passes these for its batch."""
+        if batch not in self.others:
+            text = self.text if self.arguments else f'takes<"">([] {{ return {self.words}; }})'
+            made = "".join(_BATCHES[name].made for name in batch)
+            self.others[batch] = replace(self, text=text + made, batch=batch, libraries={}, others={})
+        return self.others[batch]
 
     def is_like(self, other: Source) -> bool:
         """Whether both are compiled into the same units."""
@@ -281,7 +311,12 @@ def _listed_arguments(source: Source, number: str) -> list[tuple[str, ...]]:
             c_type = "fovea_graph"
         rows.append((f'"{name}"', f'"{c_type}"', f'"{shape}"', str(int(name in source.with_gradient))))
         extents += [axis for axis in axes_of(name, argument) if axis != "1"]
-    return rows + [(f'"{axis}"', '"int64_t"', '""', "0") for axis in extents]
+    rows += [(f'"{axis}"', '"int64_t"', '""', "0") for axis in extents]
+    for name in source.batch:
+        of = _BATCHES[name]
+        rows.append((f'"{name}"', f'"{of.c_type}"', f'"{of.shape}"', "0"))
+        rows += [(f'"{axis}"', '"int64_t"', '""', "0") for axis in of.counts]
+    return rows
 
 
 def _has_gradient(spec: Specification, table: Table) -> bool:

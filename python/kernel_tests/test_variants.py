@@ -165,6 +165,52 @@ def test_outputs_are_those_of_plain_loops() -> None:
         projected(q, k, v, outputs=("lse",))
 
 
+def biased_at_end() -> Any:
+    slopes = np.array([0.5, 0.1])
+
+    @fovea.kernel
+    def biased(score, i, j, head):
+        return score + slopes[head] * (j - i) | fovea.causal_at_end | fovea.softmax
+
+    return biased
+
+
+@NIGHT
+def test_keys_in_pages_are_those_of_one_array() -> None:
+    rng = np.random.default_rng(6)
+    kernel = biased_at_end()
+    q, whole = rng.standard_normal((2, 2, 3, 4)), rng.standard_normal((2, 2, 2, 12, 4))
+    table = np.array([[3, 0, 5], [1, 4, 2]], np.int32)
+    pages = np.full((2, 6, 2, 4, 4), np.nan)
+    for batch, entries in enumerate(table):
+        for place, page in enumerate(entries):
+            pages[:, page] = whole[:, batch, :, 4 * place : 4 * place + 4]
+    assert np.array_equal(kernel(q, *pages, page_table=table), kernel(q, *whole))
+    assert np.array_equal(kernel(q, *pages, page_table=table[:, :2]), kernel(q, *whole[..., :8, :]))
+    with pytest.raises(fovea.ShapeError, match=r"page_table is \(3\), it must be \(batch, pages\)"):
+        kernel(q, *pages, page_table=table[0])
+    with pytest.raises(fovea.ShapeError, match="its table asks for page 10 at"):
+        kernel(q, *pages, page_table=table + 7)
+    with pytest.raises(fovea.UnsupportedError, match="is given page_table: for such calls there is no gradient"):
+        kernel.gradient(q, *pages, q, page_table=table)
+
+
+@NIGHT
+def test_sequences_of_a_ragged_batch_are_computed_apart() -> None:
+    rng = np.random.default_rng(7)
+    kernel = biased_at_end()
+    q, k, v = rng.standard_normal((1, 2, 3, 4)), *rng.standard_normal((2, 1, 2, 12, 4))
+    of_queries, of_keys = np.array([0, 1, 1, 3]), np.array([0, 4, 4, 12])
+    got = kernel(q, k, v, query_offsets=of_queries, key_offsets=of_keys)
+    for n in (0, 2):
+        queries, keys = (slice(*offsets[n : n + 2]) for offsets in (of_queries, of_keys))
+        apart = kernel(*(np.ascontiguousarray(x) for x in (q[:, :, queries], k[:, :, keys], v[:, :, keys])))
+        assert np.array_equal(got[:, :, queries], apart)
+    assert kernel(k, k, v, query_offsets=of_keys).shape == k.shape
+    with pytest.raises(fovea.ArgumentError, match="key_offsets is given without query_offsets"):
+        kernel(q, k, v, key_offsets=of_keys)
+
+
 def test_a_table_that_changed_its_axes_is_refused() -> None:
     vector = np.ones(FEATURES, np.float32)
 
