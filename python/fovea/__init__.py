@@ -10,11 +10,12 @@
 import importlib
 
 from ._cache import CacheBatch, KVCache, Rotary
+from ._calls import attend, gradient, kernels, load, quantize
 from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
 from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
 from ._kernel import TracedKernel, kernel
-from ._library import BoundKernel, Library, attend, gradient, kernels, load, quantize
+from ._library import BoundKernel, Library
 from ._prebuild import prebuild
 
 __all__ = [

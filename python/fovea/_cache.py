@@ -28,8 +28,9 @@ from ._arrays import (
     numbers_to_round,
     require_rank,
 )
+from ._calls import library_or_default
 from ._errors import ArgumentError, Error, ShapeError, counted, require_type
-from ._library import Library, _library_or_default
+from ._library import Library
 
 ELEMENTS: dict[str, np.dtype[Any]] = {"f32": REALS["f32"], "bf16": REALS["bf16"], "f16": REALS["f16"], **ROUNDED}
 
@@ -164,7 +165,7 @@ class KVCache:
         library: Library | None = None,
         memory: Any = None,
     ) -> None:
-        self._library = _library_or_default(library)
+        self._library = library_or_default(library)
         self._lock = threading.Lock()
         self._functions = {
             name: self._library._function(f"cache_{name}", ctypes.c_int, ctypes.POINTER(_abi.Call), *arguments)

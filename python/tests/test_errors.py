@@ -418,7 +418,7 @@ def test_libraries_have_to_be_libraries_of_kernels(tmp_path: Path) -> None:
 
 
 def test_without_a_library_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fovea._library._default", None)
+    monkeypatch.setattr("fovea._calls._default", None)
     monkeypatch.delenv("FOVEA_KERNELS")
     for call in (fovea.kernels, lambda: fovea.attend([], [], [])):
         with pytest.raises(

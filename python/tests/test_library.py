@@ -52,7 +52,7 @@ def test_the_last_library_loaded_is_used(tmp_path: Path, monkeypatch: pytest.Mon
     library = fovea.load(other, name=target)
     monkeypatch.setattr(library, "attend", lambda *rest, **more: "the last")
     assert plain_case().run_raw() == "the last"
-    monkeypatch.setattr("fovea._library._default", None)
+    monkeypatch.setattr("fovea._calls._default", None)
     assert isinstance(plain_case().run_raw(), np.ndarray)  # from FOVEA_KERNELS
     assert plain_case().run_raw(library=library) == "the last"
 
