@@ -34,7 +34,7 @@ struct word_columns {
             unrolled<Words / lanes>([&](auto part) FOVEA_LAMBDA {
                 c_array<vector, lanes> rows;
                 unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
-                    float words[lanes];  // bytes are aligned to nothing
+                    c_array<float, lanes> words;  // bytes are aligned to nothing
                     std::memcpy(words, row(i) + part * lanes * 4, sizeof words);
                     rows[i] = vector::load(words);
                 });
@@ -42,7 +42,7 @@ struct word_columns {
                 unrolled<lanes>([&](auto j) FOVEA_LAMBDA { to[part * lanes + j] = rows[j]; });
             });
         } else {
-            alignas(64) float words[Words][lanes];
+            alignas(64) c_array_2d<float, Words, lanes> words;
             for (int i = 0; i < lanes; ++i)
                 for (int j = 0; j < Words; ++j) std::memcpy(&words[j][i], row(i) + 4 * j, 4);
             for (int j = 0; j < Words; ++j) to[j] = vector::load(words[j]);

@@ -139,7 +139,7 @@ template <int Rows, class T, class Arch, class KeyRows>
     T* FOVEA_RESTRICT const scores = all.scores;
     index_t const rows = all.rows, count = all.count, stride = all.stride, blocks = all.features / query::size;
     for (index_t first = 0; first < count; first += lanes) {
-        Block const* at[lanes];
+        c_array<Block const*, lanes> at;
         auto const key_at = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
         for (index_t i = 0; i < lanes; ++i) at[i] = keys.rows.row(key_at(i));
         index_t const distance = keys.rows.distance(first);
@@ -149,7 +149,7 @@ template <int Rows, class T, class Arch, class KeyRows>
             for (index_t b = 0; b < blocks; ++b) {
                 auto const block = [&](index_t i) FOVEA_LAMBDA -> Block const& { return at[i][b]; };
                 auto const in_lanes = [&](auto const& half) FOVEA_LAMBDA {
-                    alignas(64) float16 halves[lanes];
+                    alignas(64) c_array<float16, lanes> halves;
                     unrolled<lanes>([&](auto i) FOVEA_LAMBDA { halves[i] = half(block(i)); });
                     return storage<float16, T, Arch>::load(halves);
                 };
