@@ -9,30 +9,16 @@
 #include <string.h>
 
 enum { batch = 2, heads = 3, queries = 7, keys = 13, features = 5, values = 6 };
-enum { q_size = batch * heads * queries * features, k_size = batch * heads * keys * features };
-enum { v_size = batch * heads * keys * values, r_size = batch * heads * queries * values };
-static float q[q_size], k[k_size], v[v_size], r[r_size];
-static char message[256];
+#include "operands.h"
+static float r[r_size];
 static float const untouched = 42;
 
-static fovea_call how(void) {
-    fovea_call const call = {1, NULL, message, sizeof message};
-    return call;
-}
-static fovea_input_f32 query(void) { return fovea_dense_input_f32(q, batch, heads, queries, features); }
-static fovea_input_f32 key(void) { return fovea_dense_input_f32(k, batch, heads, keys, features); }
-static fovea_input_f32 value(void) { return fovea_dense_input_f32(v, batch, heads, keys, values); }
 static fovea_output_f32 result(void) { return fovea_dense_output_f32(r, batch, heads, queries, values); }
 
 static void fill(void) {
-    unsigned x = 1;
     float* const all[] = {q, k, v};
     int const sizes[] = {q_size, k_size, v_size};
-    for (int a = 0; a < 3; ++a)
-        for (int i = 0; i < sizes[a]; ++i) {
-            x = x * 1664525u + 1013904223u;
-            all[a][i] = (float)(x >> 8) / (float)(1 << 23) - 1;
-        }
+    fill_arrays(1, all, sizes, 3);
 }
 
 /* The definition, in double: softmax over the pairs that `score` does not answer with -INFINITY. */

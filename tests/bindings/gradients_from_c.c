@@ -9,22 +9,13 @@
 #include <string.h>
 
 enum { batch = 2, heads = 2, queries = 5, keys = 6, features = 4, values = 3, most_edges = queries * keys };
-enum { q_size = batch * heads * queries * features, k_size = batch * heads * keys * features };
-enum { v_size = batch * heads * keys * values, r_size = batch * heads * queries * values };
+#include "operands.h"
 enum { l_size = batch * heads * queries };
-static float q[q_size], k[k_size], v[v_size], table[most_edges], d_r[r_size], d_l[l_size];
+static float table[most_edges], d_r[r_size], d_l[l_size];
 static float d_q[q_size], d_k[k_size], d_v[v_size], d_table[most_edges];
-static char message[256];
 static float const untouched = 42;
 static double const close = 1e-5;
 
-static fovea_call how(void) {
-    fovea_call const call = {1, NULL, message, sizeof message};
-    return call;
-}
-static fovea_input_f32 query(void) { return fovea_dense_input_f32(q, batch, heads, queries, features); }
-static fovea_input_f32 key(void) { return fovea_dense_input_f32(k, batch, heads, keys, features); }
-static fovea_input_f32 value(void) { return fovea_dense_input_f32(v, batch, heads, keys, values); }
 static fovea_input_f32 d_result(void) { return fovea_dense_input_f32(d_r, batch, heads, queries, values); }
 static fovea_output_f32 d_query(void) { return fovea_dense_output_f32(d_q, batch, heads, queries, features); }
 static fovea_output_f32 d_key(void) { return fovea_dense_output_f32(d_k, batch, heads, keys, features); }
@@ -34,14 +25,9 @@ static fovea_input_f32 const not_given;
 static fovea_input_f32 d_lse(void) { return fovea_dense_input_f32(d_l, batch, heads, queries, 1); }
 
 static void fill(void) {
-    unsigned x = 7;
     float* const all[] = {q, k, v, table, d_r, d_l};
     int const sizes[] = {q_size, k_size, v_size, most_edges, r_size, l_size};
-    for (int a = 0; a < 6; ++a)
-        for (int i = 0; i < sizes[a]; ++i) {
-            x = x * 1664525u + 1013904223u;
-            all[a][i] = (float)(x >> 8) / (float)(1 << 23) - 1;
-        }
+    fill_arrays(7, all, sizes, 6);
 }
 static void forget(void) {
     float* const all[] = {d_q, d_k, d_v, d_table};

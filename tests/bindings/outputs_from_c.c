@@ -9,23 +9,14 @@
 #include <string.h>
 
 enum { batch = 2, heads = 3, queries = 7, keys = 13, features = 5, values = 6, count = 6 };
-enum { q_size = batch * heads * queries * features, k_size = batch * heads * keys * features };
-enum { v_size = batch * heads * keys * values, r_size = batch * heads * queries * values };
+#include "operands.h"
 enum { rows = batch * heads * queries, pairs = rows * keys, columns = batch * heads * keys };
-static float q[q_size], k[k_size], v[v_size], r[r_size];
+static float r[r_size];
 static float sums[rows], shares[pairs], products[pairs], spread[rows], received[columns];
 static int64_t best[rows];
-static char message[256];
 static float const untouched = 42;
 static double const close = 2e-5;
 
-static fovea_call how(void) {
-    fovea_call const call = {1, NULL, message, sizeof message};
-    return call;
-}
-static fovea_input_f32 query(void) { return fovea_dense_input_f32(q, batch, heads, queries, features); }
-static fovea_input_f32 key(void) { return fovea_dense_input_f32(k, batch, heads, keys, features); }
-static fovea_input_f32 value(void) { return fovea_dense_input_f32(v, batch, heads, keys, values); }
 static fovea_output_f32 result(void) { return fovea_dense_output_f32(r, batch, heads, queries, values); }
 
 /* Those of the kernel in its order; bit n of `asked` asks for output n. */
@@ -54,14 +45,9 @@ static fovea_status causal_of(fovea_call const* call, outputs o) {
 }
 
 static void fill(void) {
-    unsigned x = 3;
     float* const all[] = {q, k, v};
     int const sizes[] = {q_size, k_size, v_size};
-    for (int a = 0; a < 3; ++a)
-        for (int i = 0; i < sizes[a]; ++i) {
-            x = x * 1664525u + 1013904223u;
-            all[a][i] = (float)(x >> 8) / (float)(1 << 22) - 2;
-        }
+    fill_arrays(3, all, sizes, 3);
 }
 static void forget(void) {
     float* const all[] = {r, sums, shares, products, spread, received};
