@@ -194,8 +194,10 @@ class TracedKernel:
     def _compiled(self, source: Source, type_name: str, purpose: str, outputs: tuple[str, ...]) -> Library:
         if type_name not in ELEMENTS:
             raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
-        if purpose == "kernel" and not outputs and not source.batch and (ready := _ready.find(source, type_name)) is not None:
-            return ready
+        if purpose == "kernel" and not outputs and not source.batch:
+            ready = _ready.find(source, type_name)
+            if ready is not None:
+                return ready
         if source.batch and purpose != "kernel":
             raise UnsupportedError(f"{self.__name__} is given {source.batch[0]}: for such calls there is no {purpose}")
         unit = source.unit(type_name, purpose, outputs)

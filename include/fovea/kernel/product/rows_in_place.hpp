@@ -142,7 +142,6 @@ FOVEA_INLINE pack<T, Arch> features_of(decoded_rows<Rows> const& rows, Block con
     if constexpr (requires { blocks::load(row, offset, left); }) return blocks::load(row, rows.feature + offset, left);
     else return blocks::load(row, rows.feature + offset);
 }
-
 template <class T, class Arch, class Numbers, class Scales, class Zeros, class Number, class Scale, class Zero>
 FOVEA_INLINE pack<T, Arch> features_of(scaled_rows<Numbers, Scales, Zeros> const& rows,
                                        scaled_row<Number, Scale, Zero> const& row, index_t offset, index_t left) {
@@ -206,7 +205,6 @@ FOVEA_INLINE void prefetch_features(decoded_rows<Rows> const& rows, Block const*
                                     index_t distance) {
     prefetch_to_l2<ceil_div(Count, Block::size)>(row + (rows.feature + feature) / Block::size + distance);
 }
-
 template <index_t Count, class Numbers, class Scales, class Zeros, class Row>
 FOVEA_INLINE void prefetch_features(scaled_rows<Numbers, Scales, Zeros> const&, Row const& row, index_t feature,
                                     index_t distance) {
