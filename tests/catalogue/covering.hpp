@@ -33,7 +33,7 @@ using gradient_types = std::tuple<stored_in<float>, stored_in<double>, stored_in
 
 /// Vectors of this machine, and of widths that it may not have.
 #ifdef FOVEA_TEST_EMULATED
-using widths = std::tuple<fovea::arch::best, fovea::arch::emulated<16>, fovea::arch::emulated<64, 32>>;
+using widths = std::tuple<fovea::arch::best, fovea::arch::portable, fovea::arch::emulated<64, 32>>;
 #else
 using widths = std::tuple<fovea::arch::best, fovea::arch::best, fovea::arch::best>;
 #endif

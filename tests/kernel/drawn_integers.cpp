@@ -247,7 +247,7 @@ TEST_CASE("a choice between two numbers keeps their 64 bits wherever it stands",
     for (int trial = 0; trial < 20; ++trial) {
         auto const every = [&](auto const&... e) {
             (check_lanes<float, arch::best>(e, random), ...);
-            (check_lanes<float, arch::emulated<16>>(e, random), ...);
+            (check_lanes<float, arch::portable>(e, random), ...);
         };
         every(choice, choice + choice, -choice, abs(choice), square(choice), choice * kv_idx, choice / 3, choice % 1000,
               min(choice, 100), choice <= 100, choice == index_t{1} << 33, table_or_number, table_or_number + choice,

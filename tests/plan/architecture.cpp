@@ -52,11 +52,11 @@ TEST_CASE("a register tile fits the registers", "[plan]") {
     STATIC_REQUIRE(is_sound<float, arch::avx2>);
     STATIC_REQUIRE(is_sound<float, arch::sse2>);
     STATIC_REQUIRE(is_sound<double, arch::neon>);
-    STATIC_REQUIRE(is_sound<double, arch::emulated<16>>);
+    STATIC_REQUIRE(is_sound<double, arch::portable>);
 }
 
 TEST_CASE("lanes follow from the width of a vector", "[plan]") {
     STATIC_REQUIRE(plan::key_lanes_blocking<float, arch::avx512>::lanes == 16);
     STATIC_REQUIRE(plan::key_lanes_blocking<double, arch::avx512>::lanes == 8);
-    STATIC_REQUIRE(plan::key_lanes_blocking<float, arch::emulated<16>>::lanes == 4);
+    STATIC_REQUIRE(plan::key_lanes_blocking<float, arch::portable>::lanes == 4);
 }

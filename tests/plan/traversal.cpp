@@ -16,7 +16,7 @@ using plan::traversal;
 namespace {
 
 using architectures = std::tuple<arch::avx512, arch::avx512_bf16, arch::avx2, arch::sse2, arch::neon,
-                                 arch::emulated<16>, arch::emulated<64, 32>>;
+                                 arch::portable, arch::emulated<64, 32>>;
 
 template <class Arch>
 constexpr index_t lanes_of = plan::query_lanes_blocking<float, Arch>::lanes;
@@ -255,7 +255,7 @@ TEST_CASE("heads that have the same keys share vectors until the queries of one 
     CHECK(tile::sharing(tile::rows, 4, 40, false) == 1);
     CHECK(tile::sharing(lanes, 4, 40, true) == 1);
     CHECK(tile::sharing(lanes / 2, 4, 40, true) == 4);
-    using two_lanes = plan::query_lanes_blocking<double, arch::emulated<16>>;
+    using two_lanes = plan::query_lanes_blocking<double, arch::portable>;
     CHECK(two_lanes::sharing(1, 4, 40, true) == 4);
     CHECK(two_lanes::sharing(2, 4, 40, true) == 1);
 }

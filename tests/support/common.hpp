@@ -26,8 +26,8 @@
 #if defined(FOVEA_COMPILED) && defined(FOVEA_TEST_EMULATED)
 namespace fovea::FOVEA_SET::driver {
 using emulated_64 = arch::emulated<64, 32>;
-FOVEA_DENSE_ENGINE(extern, float, arch::emulated<16>)
-FOVEA_DENSE_ENGINE(extern, double, arch::emulated<16>)
+FOVEA_DENSE_ENGINE(extern, float, arch::portable)
+FOVEA_DENSE_ENGINE(extern, double, arch::portable)
 FOVEA_DENSE_ENGINE(extern, float, emulated_64)
 FOVEA_DENSE_ENGINE(extern, double, emulated_64)
 #if FOVEA_TEST_LEVEL > 1

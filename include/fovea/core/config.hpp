@@ -19,13 +19,9 @@
 #include "fovea: this is not C++20: compile with -std=c++20 or newer"
 #endif
 
-// 1 on the processors that are supported. On others, what their compilers lack is left out, so that the sentence is all
-// that they say.
-#if defined(__x86_64__) || defined(__aarch64__)
-#define FOVEA_PROCESSOR 1
-#else
-#define FOVEA_PROCESSOR 0
-#error "fovea: this processor is not supported: compile for x86-64 or AArch64"
+// 32-bit x86 without SSE2 computes with 80 bits, which rounds otherwise at each place that keeps a number.
+#if defined(__i386__) && !(defined(__SSE2__) && __FLT_EVAL_METHOD__ == 0)
+#error "fovea: arithmetic is not rounded to float here: compile with -msse2 -mfpmath=sse"
 #endif
 #ifndef __cpp_exceptions
 #error "fovea: wrong arguments are reported by exceptions: compile without -fno-exceptions"

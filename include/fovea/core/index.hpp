@@ -4,10 +4,11 @@
 #include <fovea/core/config.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace fovea::FOVEA_SET {
 
-using index_t = std::ptrdiff_t;  // positions, sizes and strides
+using index_t = std::int64_t;  // positions, sizes and strides, on every processor
 
 inline constexpr index_t cache_line = 64;  // bytes
 
@@ -19,13 +20,13 @@ using c_array_2d = T[std::size_t{N}][std::size_t{M}];
 
 /// Sums, differences and products of 64 bits in two's complement: what does not fit wraps around.
 constexpr index_t wrapped_plus(index_t a, index_t b) {
-    return static_cast<index_t>(static_cast<std::size_t>(a) + static_cast<std::size_t>(b));
+    return static_cast<index_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 constexpr index_t wrapped_minus(index_t a, index_t b) {
-    return static_cast<index_t>(static_cast<std::size_t>(a) - static_cast<std::size_t>(b));
+    return static_cast<index_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 constexpr index_t wrapped_times(index_t a, index_t b) {
-    return static_cast<index_t>(static_cast<std::size_t>(a) * static_cast<std::size_t>(b));
+    return static_cast<index_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
 /// Quotient rounded towards minus infinity: buckets of positions do not change their size at zero. By zero it is 0.

@@ -14,7 +14,7 @@ FOVEA_ONCE_DEFINED void message_part::append_to(std::string& message) const {
     if (kind_ == kind::counted || kind_ == kind::there_are) {
         append_count_to(message);
     } else if (kind_ == kind::text) {
-        message.append(static_cast<char const*>(at_), number_);
+        message.append(static_cast<char const*>(at_), static_cast<std::size_t>(number_));
     } else if (kind_ == kind::extents) {
         for (std::size_t i = 0; i < number_; ++i) {
             message.append(i == 0 ? "(" : ", ");

@@ -52,7 +52,14 @@ struct neon {
     static constexpr int registers = 32;
 };
 
-/// Vectors of 16, 32 or 64 bytes made of plain arrays: to test widths the machine lacks, and where nothing else fits.
+/// Any processor: 16-byte vectors of the compiler's, which become the processor's or plain code.
+struct portable {
+    static constexpr std::string_view name = "portable";
+    static constexpr int vector_bytes = 16;
+    static constexpr int registers = 16;
+};
+
+/// Vectors of 16, 32 or 64 bytes made of plain arrays: to test widths the machine lacks.
 /// With a matrix unit it is that of AMX, in plain C++ as well.
 template <int Bytes, int Registers = 16, bool Matrix_unit = false>
     requires(Bytes == 16 || Bytes == 32 || Bytes == 64)
@@ -93,9 +100,7 @@ inline constexpr int prefetch_locality<avx512_bf16> = 3;
 
 // Throughput of vdpbf16ps: on Zen 4 and 5 that of a fused multiply-add, so twice the products; on Intel from Sapphire
 // Rapids on a quarter of it, so half the products, whether or not a virtual machine shows the tiles of AMX.
-#if !FOVEA_PROCESSOR
-using best = emulated<16>;
-#elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #if defined(__AVX512BF16__) && (FOVEA_HAS(FOVEA_MATRIX_UNIT) || defined(__AMX_BF16__))
 using best = avx512_amx;
 #elif defined(__AVX512BF16__) && !defined(__AMX_TILE__)
@@ -105,12 +110,12 @@ using best = avx512;
 #endif
 #elif defined(__AVX2__) && defined(__FMA__)
 using best = avx2;
-#elif defined(__SSE2__)
+#elif defined(__x86_64__)
 using best = sse2;
 #elif defined(__aarch64__)
 using best = neon;
 #else
-using best = emulated<16>;
+using best = portable;
 #endif
 
 }  // namespace fovea::FOVEA_SET::arch

@@ -15,7 +15,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-#if FOVEA_PROCESSOR
+#if defined(__x86_64__) || defined(__aarch64__)
 #include <xsimd/xsimd.hpp>
 #endif
 #pragma GCC diagnostic pop
@@ -136,7 +136,21 @@ inline constexpr T rounding_constant = sizeof(T) == 4 ? T(12582912) : T(67553994
 template <class T, class Arch>
 struct registers;
 
-#if FOVEA_PROCESSOR
+/// The floor by rounding to one of the two nearest integers, which is corrected. All is opaque, since -ffast-math would
+/// cancel the constants and reorder what uses the result.
+template <class T, class Registers>
+FOVEA_INLINE typename Registers::vector floor_by_rounding(typename Registers::vector const& a) {
+    using vector = typename Registers::vector;
+    vector sum = a + vector(rounding_constant<T>);
+    Registers::make_opaque(sum);
+    vector nearby = sum - vector(rounding_constant<T>);
+    Registers::make_opaque(nearby);
+    vector result = nearby - Registers::select(a < nearby, vector(T{1}), vector(T{0}));
+    Registers::make_opaque(result);
+    return result;
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
 /// The architecture as xsimd calls it, `type`; simd/arch/ says it.
 template <class Arch>
 struct xsimd_arch;

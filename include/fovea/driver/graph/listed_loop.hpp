@@ -72,7 +72,7 @@ public:
             index_t const first = task % tasks_of_batch * queries_of_task,
                           last = std::min(first + queries_of_task, operands_.queries());
             index_t longest = 1;
-            for (index_t q = first; q < last; ++q) longest = std::max(longest, std::ssize(graph_.of(q)));
+            for (index_t q = first; q < last; ++q) longest = std::max<index_t>(longest, std::ssize(graph_.of(q)));
             rows_type rows(spec_, operands_, lanes_, memory, longest);
             task_scratch const here{key_values + batch * key_terms * term_stride(operands_.keys()),
                                     row_values + batch * row_terms * term_stride(operands_.queries()),

@@ -22,17 +22,7 @@ struct registers<T, arch::sse2> : generic_registers<T, arch::sse2> {
     using base = generic_registers<T, arch::sse2>;
     using vector = typename base::vector;
 
-    /// One of the two nearest integers is corrected. All is opaque, since -ffast-math would cancel the constants and
-    /// reorder what uses the result.
-    FOVEA_INLINE static vector floor(vector const& a) {
-        vector sum = a + rounding_constant<T>;
-        base::make_opaque(sum);
-        vector nearby = sum - rounding_constant<T>;
-        base::make_opaque(nearby);
-        vector result = nearby - xsimd::select(a < nearby, vector(T{1}), vector(T{0}));
-        base::make_opaque(result);
-        return result;
-    }
+    FOVEA_INLINE static vector floor(vector const& a) { return floor_by_rounding<T, base>(a); }
 };
 
 template <std::same_as<arch::sse2> Arch>

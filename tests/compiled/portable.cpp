@@ -3,6 +3,6 @@
 #include <fovea/driver/dense/pass/engine.hpp>
 
 namespace fovea::FOVEA_SET::driver {
-FOVEA_DENSE_ENGINE(, float, arch::emulated<16>)
-FOVEA_DENSE_ENGINE(, double, arch::emulated<16>)
+FOVEA_DENSE_ENGINE(, float, arch::portable)
+FOVEA_DENSE_ENGINE(, double, arch::portable)
 }  // namespace fovea::FOVEA_SET::driver
