@@ -6,7 +6,6 @@
 #include "calls.hpp"
 
 #include <cstdio>
-#include <exception>
 #include <span>
 
 /// Compares results with the definition and counts those that are too far away.
@@ -17,13 +16,12 @@ struct judge {
         ++calls;
         std::span<double const> const expected(r.expected, r.count);
         std::span<float const> const got(r.got, r.count), plain(r.plain, r.count);
-        try {
-            auto const allowed = fovea::testing::tolerance_for<float, double>(expected, plain);
-            fovea::testing::check_close<double, float>(r.name, expected, got, allowed);
-            if (!r.same_on_threads) throw fovea::testing::law_broken("three threads give other bits");
-        } catch (std::exception const& e) {
-            ++failures;
-            std::printf("FAILED %s: %s\n", r.name, e.what());
-        }
+        auto const allowed = fovea::testing::tolerance_for<float, double>(expected, plain);
+        std::size_t i = 0;
+        while (i < r.count && allowed.allows(expected[i], got[i])) ++i;
+        if (i == r.count && r.same_on_threads) return;
+        ++failures;
+        if (i == r.count) std::printf("FAILED %s: three threads give other bits\n", r.name);
+        else std::printf("FAILED %s: element %zu is %.9g, not %.9g\n", r.name, i, static_cast<double>(got[i]), expected[i]);
     }
 };

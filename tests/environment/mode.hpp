@@ -22,9 +22,11 @@ struct floating_point_mode {
     static std::optional<floating_point_mode> of(char const* name) {
         auto const is = [&](char const* mode) { return std::strcmp(name, mode) == 0; };
         if (is("as_it_is")) return floating_point_mode{};
+#ifdef FE_UPWARD  // not in WebAssembly
         if (is("upward")) return floating_point_mode{FE_UPWARD, false};
         if (is("downward")) return floating_point_mode{FE_DOWNWARD, false};
         if (is("toward_zero")) return floating_point_mode{FE_TOWARDZERO, false};
+#endif
         if (is("flush_to_zero")) return floating_point_mode{FE_TONEAREST, true};
         return std::nullopt;
     }

@@ -99,7 +99,7 @@ constexpr auto as_view(V&& v) {
         !is_temporary_owner<V>,
         "fovea: this word keeps a view, and this container is a temporary, destroyed at the end of the statement");
     if (auto const axes = v.shape().size(); axes != std::size_t{Rank})
-        throw shape_error("view: the array has ", detail::counted(axes, "axis"), ", the view has ", Rank);
+        raise_error(shape_error("view: the array has ", detail::counted(axes, "axis"), ", the view has ", Rank));
     return detail::view_of_xtensor<Rank>(v);
 }
 

@@ -23,9 +23,6 @@
 #if defined(__i386__) && !(defined(__SSE2__) && __FLT_EVAL_METHOD__ == 0)
 #error "fovea: arithmetic is not rounded to float here: compile with -msse2 -mfpmath=sse"
 #endif
-#ifndef __cpp_exceptions
-#error "fovea: wrong arguments are reported by exceptions: compile without -fno-exceptions"
-#endif
 
 // With the address sanitizer GCC keeps every variable of what is inlined in memory, and guards it: inlining by force
 // doubles the time of the compiler and its memory, for a fifth of the speed.

@@ -5,8 +5,10 @@
 #include <fovea/core/index.hpp>
 
 #include <array>
+#include <atomic>
 #include <concepts>
-#include <cstdio>  // of messages.hpp, which not every unit includes
+#include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -88,7 +90,33 @@ struct graph_error : std::invalid_argument {
         : std::invalid_argument(detail::message_of({parts...})) {}
 };
 
+#ifndef __cpp_exceptions
+/// on_error: where exceptions are off, the function that is told what is wrong instead; before it is set, a sentence is
+/// written to stderr. It may leave by longjmp, which destroys nothing of a call; where it returns, the program aborts.
+///
+/// Returns the function before. There is none where exceptions are on, so that nobody waits for it.
+using error_handler = void (*)(char const* message);
+inline constinit std::atomic<error_handler> handler_of_errors{nullptr};
+FOVEA_TAGGED inline error_handler on_error(error_handler handler) { return handler_of_errors.exchange(handler); }
+#endif
+
 }  // namespace fovea
+
+namespace fovea::FOVEA_SET {
+
+/// Throws an error, or tells it to the handler where exceptions are off.
+template <class Error>
+[[noreturn, gnu::cold, gnu::noinline]] void raise_error(Error const& error) {
+#ifdef __cpp_exceptions
+    throw error;
+#else
+    if (error_handler const handler = handler_of_errors) handler(error.what());
+    else std::fprintf(stderr, "fovea: %s\n", error.what());
+    std::abort();
+#endif
+}
+
+}  // namespace fovea::FOVEA_SET
 
 #ifndef FOVEA_COMPILED
 #include <fovea/core/messages.hpp>

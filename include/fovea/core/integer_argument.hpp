@@ -34,7 +34,7 @@ struct integer_argument {
         if constexpr (detail::is_integer_argument<Number>()) value = static_cast<index_t>(n);
         if constexpr (std::unsigned_integral<Number> && sizeof(Number) >= sizeof(index_t))
             if (!std::in_range<index_t>(n))
-                throw shape_error("an argument is the unsigned integer ", n, ": it is at most 2^63 - 1");
+                raise_error(shape_error("an argument is the unsigned integer ", n, ": it is at most 2^63 - 1"));
     }
 
     constexpr operator index_t() const { return value; }

@@ -28,16 +28,16 @@ struct kv_sizes {
 /// Errors: shape_error where that is none, no whole blocks, or more bytes than can be counted.
 inline index_t elements_of_pages(kv_sizes const& s, index_t features, index_t features_of_element, index_t bytes) {
     if (s.heads < 1 || features < 1 || s.pages < 0 || s.page_size < 1 || features % features_of_element != 0)
-        throw shape_error("kv_cache: ", s.heads, " heads of ", detail::counted(features, "feature"), " in ", s.pages,
+        raise_error(shape_error("kv_cache: ", s.heads, " heads of ", detail::counted(features, "feature"), " in ", s.pages,
                           " pages of ", detail::counted(s.page_size, "position"),
-                          " are no cache: features are whole blocks");
+                          " are no cache: features are whole blocks"));
     index_t count = bytes;
     bool uncountable = s.pages > std::numeric_limits<std::int32_t>::max();
     for (index_t const n : {s.pages, s.heads, s.page_size, features / features_of_element})
         uncountable |= __builtin_mul_overflow(count, n, &count);
     if (uncountable)
-        throw shape_error("kv_cache: ", s.pages, " pages of ", detail::counted(s.page_size, "position"),
-                          " are more than can be counted");
+        raise_error(shape_error("kv_cache: ", s.pages, " pages of ", detail::counted(s.page_size, "position"),
+                          " are more than can be counted"));
     return count / bytes;
 }
 
@@ -51,16 +51,16 @@ struct kv_memory {
     void check(index_t needed, char const* noun, index_t alignment) const {
         auto const the_memory = "kv_cache: the memory of " + name;
         if (data == nullptr && needed > 0)
-            throw shape_error(the_memory, " is null, and the pages need ", detail::counted(needed, noun));
+            raise_error(shape_error(the_memory, " is null, and the pages need ", detail::counted(needed, noun)));
         if (size < needed)
-            throw shape_error(the_memory, " has ", detail::counted(size, noun), ", and the pages need ", needed);
+            raise_error(shape_error(the_memory, " has ", detail::counted(size, noun), ", and the pages need ", needed));
         if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) != 0)
-            throw shape_error(the_memory, " must be aligned to ", detail::counted(alignment, "byte"));
+            raise_error(shape_error(the_memory, " must be aligned to ", detail::counted(alignment, "byte")));
     }
     /// Errors: shape_error where some byte is that of another as well.
     void check_apart(kv_memory const& other) const {
         if (begin() < other.end() && other.begin() < end())
-            throw shape_error("kv_cache: the memory of ", name, " overlaps that of ", other.name);
+            raise_error(shape_error("kv_cache: the memory of ", name, " overlaps that of ", other.name));
     }
     std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(data); }
     std::uintptr_t end() const { return begin() + static_cast<std::uintptr_t>(size * bytes_of_each); }
@@ -72,8 +72,8 @@ void check_appended(kv_sizes const& s, view<Key, 4> const& keys, view<Value, 4> 
     index_t const count = keys.extent(2);
     extents_t<4> const of_keys{1, s.heads, count, s.key_features}, of_values{1, s.heads, count, s.value_features};
     if (keys.extents != of_keys || values.extents != of_values)
-        throw shape_error("kv_cache: keys are ", keys.extents, " and values ", values.extents, ", and must be ",
-                          of_keys, " and ", of_values);
+        raise_error(shape_error("kv_cache: keys are ", keys.extents, " and values ", values.extents, ", and must be ",
+                          of_keys, " and ", of_values));
     detail::require_sound(detail::region_of(keys, "keys"));
     detail::require_sound(detail::region_of(values, "values"));
 }
@@ -136,8 +136,8 @@ public:
         index_t const behind = count - std::min(count, page_size_ - slot),  // the first page
             wanted = index_t{!continues} + index_t{copies} + behind / page_size_ + index_t{behind % page_size_ > 0};
         if (wanted > free_pages())
-            throw shape_error("kv_cache: ", detail::counted(count, "position"), " more of sequence ", sequence,
-                              " need ", detail::counted(wanted, "page"), ", and ", free_pages(), " are free");
+            raise_error(shape_error("kv_cache: ", detail::counted(count, "position"), " more of sequence ", sequence,
+                              " need ", detail::counted(wanted, "page"), ", and ", free_pages(), " are free"));
         index_t const first = held - index_t{continues}, pages = held + wanted - index_t{copies};
         own.positions.resize(static_cast<std::size_t>(pages * page_size_), -1);
         own.pages.resize(static_cast<std::size_t>(pages), -1);
@@ -155,15 +155,15 @@ public:
     void evict(index_t sequence, index_t first, index_t last) {
         auto& own = at(sequence);
         if (first < 0 || last > own.length)
-            throw shape_error("kv_cache: sequence ", sequence, " has ", detail::counted(own.length, "position"),
-                              ", and those from ", first, " to ", last, " are not among them");
+            raise_error(shape_error("kv_cache: sequence ", sequence, " has ", detail::counted(own.length, "position"),
+                              ", and those from ", first, " to ", last, " are not among them"));
         forget(own, first, last);
     }
     void truncate(index_t sequence, index_t positions) {
         auto& own = at(sequence);
         if (positions < 0 || positions > own.length)
-            throw shape_error("kv_cache: sequence ", sequence, " has ", detail::counted(own.length, "position"),
-                              ", not ", positions, " to be kept");
+            raise_error(shape_error("kv_cache: sequence ", sequence, " has ", detail::counted(own.length, "position"),
+                              ", not ", positions, " to be kept"));
         forget(own, positions, own.length);
         own.length = positions;
     }
@@ -202,7 +202,7 @@ private:
     };
     sequence_pages const& at(index_t sequence) const {
         if (sequence < 0 || sequence >= std::ssize(sequences_) || !sequences_[static_cast<std::size_t>(sequence)].used)
-            throw shape_error("kv_cache: there is no sequence ", sequence);
+            raise_error(shape_error("kv_cache: there is no sequence ", sequence));
         return sequences_[static_cast<std::size_t>(sequence)];
     }
     sequence_pages& at(index_t sequence) { return const_cast<sequence_pages&>(std::as_const(*this).at(sequence)); }

@@ -51,7 +51,7 @@ FOVEA_ONCE_DEFINED std::string text_of_real(double x) {
 }
 
 FOVEA_ONCE_DEFINED void refuse_number(char const* named, double x, char const* needed) {
-    throw std::invalid_argument(message_of({named, " is ", text_of_real(x), ", it must be ", needed}));
+    raise_error(std::invalid_argument(message_of({named, " is ", text_of_real(x), ", it must be ", needed})));
 }
 
 }  // namespace fovea::FOVEA_SET::detail

@@ -63,8 +63,8 @@ view<bit const, Rank> bits_within(view<unsigned char const, 1> const& bytes, vie
     }
     bool const outside = uncountable || first < 0 || last / 8 >= bytes.size();
     if (outside && !bits.empty())
-        throw shape_error("packed_bits: bits of extents ", bits.extents, " with strides ", bits.strides,
-                          " reach outside of ", counted(bytes.size(), "byte"));
+        raise_error(shape_error("packed_bits: bits of extents ", bits.extents, " with strides ", bits.strides,
+                          " reach outside of ", counted(bytes.size(), "byte")));
     return bits;
 }
 
@@ -92,8 +92,8 @@ auto packed_bits(Bytes&& bytes, integer_argument keys) {
     auto const all = detail::bytes_of<rank>(std::forward<Bytes>(bytes));
     index_t const bytes_of_row = all.extents.back();
     if (keys < 0 || keys > detail::product_or_most(bytes_of_row, 8))
-        throw shape_error("packed_bits: rows of ", detail::counted(bytes_of_row, "byte"), " do not have ",
-                          detail::counted(keys.value, "bit"));
+        raise_error(shape_error("packed_bits: rows of ", detail::counted(bytes_of_row, "byte"), " do not have ",
+                          detail::counted(keys.value, "bit")));
     return detail::bits_of_rows(all, keys);
 }
 template <class Bytes, std::size_t Rank>

@@ -13,7 +13,7 @@ template <int Rank>
 [[gnu::noinline]] void require_extents(extents_t<Rank> const& sizes) {
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (sizes[i] < 0)
-            throw shape_error("a tensor has extent ", sizes[i], " along axis ", i, ": it must be 0 or more");
+            raise_error(shape_error("a tensor has extent ", sizes[i], " along axis ", i, ": it must be 0 or more"));
 }
 }  // namespace fovea::FOVEA_SET::detail
 

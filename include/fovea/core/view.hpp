@@ -116,15 +116,15 @@ struct view {
     FOVEA_TAGGED constexpr view(pointer first, extents_t<Rank> sizes, extents_t<Rank> steps)
         : data(first), extents(sizes), strides(steps) {
         if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1 && !empty())
-            throw shape_error("view: the last axis must be contiguous, its stride is ", steps[Rank - 1],
-                              " and must be 1: copy the elements");
+            raise_error(shape_error("view: the last axis must be contiguous, its stride is ", steps[Rank - 1],
+                              " and must be 1: copy the elements"));
         strides[Rank - 1] = 1;
     }
 
     FOVEA_TAGGED constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
         if (static_cast<index_t>(elements.size()) < size())
-            throw shape_error("view: the span has ", detail::counted(elements.size(), "element"), ", the extents ",
-                              sizes, " need ", size());
+            raise_error(shape_error("view: the span has ", detail::counted(elements.size(), "element"), ", the extents ",
+                              sizes, " need ", size()));
     }
 
     /// From a container of numbers that outlives the view: view(elements, {rows, features}).
@@ -230,7 +230,7 @@ private:
     FOVEA_TAGGED static constexpr extents_t<Rank> collect(Span const& s, int what) {
         extents_t<Rank> result{};
         if constexpr (requires { s.is_strided(); })
-            if (!s.is_strided()) throw shape_error("view: the layout of this mdspan has no strides");
+            if (!s.is_strided()) raise_error(shape_error("view: the layout of this mdspan has no strides"));
         for (std::size_t i = 0; i < Rank; ++i) result[i] = static_cast<index_t>(what == 0 ? s.extent(i) : s.stride(i));
         return result;
     }

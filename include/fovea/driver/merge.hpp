@@ -118,7 +118,7 @@ void merge(Executor const& executor, std::tuple<Views...> const& views, std::ind
     auto const all = std::tuple([&] {
         auto const result = as_heads(std::get<2 * I>(views));
         if (result.extents != out.extents)
-            throw shape_error("part ", I + 1, " is ", result.extents, ", the result is ", out.extents);
+            raise_error(shape_error("part ", I + 1, " is ", result.extents, ", the result is ", out.extents));
         auto const subject = [] {
             std::array<char, 40> text{};
             std::snprintf(text.data(), text.size(), "lse of part %d is", static_cast<int>(I + 1));

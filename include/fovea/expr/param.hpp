@@ -130,8 +130,8 @@ namespace detail {
 /// The reach of a table of distances from -reach to reach.
 constexpr index_t reach_of_distances(char const* word, index_t distances) {
     if (distances % 2 == 0)
-        throw shape_error(word, ": a table of ", counted(distances, "distance"),
-                          ": it needs 2 reach + 1, an odd number");
+        raise_error(shape_error(word, ": a table of ", counted(distances, "distance"),
+                          ": it needs 2 reach + 1, an odd number"));
     return (distances - 1) / 2;
 }
 

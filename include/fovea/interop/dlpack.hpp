@@ -59,27 +59,27 @@ inline std::string text_of(DLDataType const& type) {
 inline void check_dlpack(DLTensor const& array, DLDataType const& type, index_t alignment, int rank) {
     auto const device = static_cast<int>(array.device.device_type);
     if (device != kDLCPU && device != kDLCUDAHost && device != kDLROCMHost)
-        throw shape_error("dlpack: the array is on a device of type ", device,
-                          ", a view is of the memory of the host: type 1, or 3 and 11, which are pinned");
+        raise_error(shape_error("dlpack: the array is on a device of type ", device,
+                          ", a view is of the memory of the host: type 1, or 3 and 11, which are pinned"));
     if (array.ndim != rank)
-        throw shape_error("dlpack: the array has ", counted(array.ndim, "axis"), ", the view has ", rank);
+        raise_error(shape_error("dlpack: the array has ", counted(array.ndim, "axis"), ", the view has ", rank));
     if (array.dtype.code != type.code || array.dtype.bits != type.bits || array.dtype.lanes != type.lanes)
-        throw shape_error("dlpack: the elements are ", text_of(array.dtype), ", those of the view are ", text_of(type));
-    if (array.shape == nullptr) throw shape_error("dlpack: the array has no extents, its shape is a null pointer");
+        raise_error(shape_error("dlpack: the elements are ", text_of(array.dtype), ", those of the view are ", text_of(type)));
+    if (array.shape == nullptr) raise_error(shape_error("dlpack: the array has no extents, its shape is a null pointer"));
     bool empty = false;
     for (int axis = 0; axis < rank; ++axis) {
         if (array.shape[axis] < 0)
-            throw shape_error("dlpack: the array has extent ", array.shape[axis], " along axis ", axis,
-                              ": it must be 0 or more");
+            raise_error(shape_error("dlpack: the array has extent ", array.shape[axis], " along axis ", axis,
+                              ": it must be 0 or more"));
         empty = empty || array.shape[axis] == 0;
     }
     if (empty) return;
-    if (array.data == nullptr) throw shape_error("dlpack: the array has elements and its data is a null pointer");
+    if (array.data == nullptr) raise_error(shape_error("dlpack: the array has elements and its data is a null pointer"));
     auto const past =
         (reinterpret_cast<std::uintptr_t>(array.data) + array.byte_offset) % static_cast<std::uintptr_t>(alignment);
     if (past != 0)
-        throw shape_error("dlpack: the first element is misaligned: its address is ", counted(past, "byte"),
-                          " past a multiple of ", alignment, ", which its type needs");
+        raise_error(shape_error("dlpack: the first element is misaligned: its address is ", counted(past, "byte"),
+                          " past a multiple of ", alignment, ", which its type needs"));
 }
 }  // namespace detail
 
@@ -113,7 +113,7 @@ template <class T, int Rank>
 class dlpack_array {
 public:
     explicit dlpack_array(DLManagedTensor* array) {
-        if (array == nullptr) throw shape_error("dlpack: the array is a null pointer");
+        if (array == nullptr) raise_error(shape_error("dlpack: the array is a null pointer"));
         elements_ = from_dlpack<T, Rank>(array->dl_tensor);
         array_.reset(array);
     }

@@ -98,8 +98,8 @@ struct ragged_sequences {
         for (auto const& [rows, name] :
              {std::pair(sources.query, "query"), std::pair(sources.key, "key"), std::pair(sources.value, "value")})
             if (rows[0] != 1)
-                throw shape_error(name, " has ", fovea::detail::counted(rows[0], "batch element"),
-                                  "; a ragged call takes one, with its sequences packed one after another");
+                raise_error(shape_error(name, " has ", fovea::detail::counted(rows[0], "batch element"),
+                                  "; a ragged call takes one, with its sequences packed one after another"));
         operand_shapes shapes{};
         if (all.sequences() == 0) shapes = projected_shapes(a, sources.query, sources.key, sources.value);
         for (index_t i = 0; i < all.sequences(); ++i) {
@@ -112,8 +112,8 @@ struct ragged_sequences {
             check_tables<T>(one, shapes);
             if constexpr (is_recurrent<A>)
                 if (is_causal_attention<A> && at.queries != at.keys)
-                    throw shape_error("a running state goes along queries and keys together: query has ",
-                                      fovea::detail::counted(at.queries, "position"), ", key has ", at.keys);
+                    raise_error(shape_error("a running state goes along queries and keys together: query has ",
+                                      fovea::detail::counted(at.queries, "position"), ", key has ", at.keys));
         }
         shapes.query[2] = sources.query[2];
         shapes.key[2] = shapes.value[2] = sources.key[2];

@@ -50,19 +50,19 @@ inline void check_scales(char const* argument, extents_t<4> const& integers, ext
                          char const* what) {
     for (std::size_t axis = 0; axis < 3; ++axis)
         if (scales[axis] != integers[axis])
-            throw shape_error(argument, " has integers ", integers, " and ", what, "s ", scales,
-                              ": they differ along axis ", axis);
+            raise_error(shape_error(argument, " has integers ", integers, " and ", what, "s ", scales,
+                              ": they differ along axis ", axis));
     if (integers[3] > 0 && (scales[3] == 0 || integers[3] % scales[3] != 0))
-        throw shape_error(argument, " has ", counted(integers[3], "feature"), " and ", counted(scales[3], what),
-                          " for each position: features must be a multiple of ", what, "s");
+        raise_error(shape_error(argument, " has ", counted(integers[3], "feature"), " and ", counted(scales[3], what),
+                          " for each position: features must be a multiple of ", what, "s"));
 }
 inline void check_scales(char const* argument, extents_t<4> const& integers, extents_t<4> const& scales,
                          extents_t<4> const& zeros) {
     check_scales(argument, integers, scales, "scale");
     check_scales(argument, integers, zeros, "zero");
     if (zeros[3] != scales[3])
-        throw shape_error(argument, " has ", counted(scales[3], "scale"), " and ", counted(zeros[3], "zero"),
-                          " for each position");
+        raise_error(shape_error(argument, " has ", counted(scales[3], "scale"), " and ", counted(zeros[3], "zero"),
+                          " for each position"));
 }
 
 /// The zero point of the ith block as a T.

@@ -34,8 +34,8 @@ void check_feature_tables(E const& e, index_t features, char const* owner) {
         auto const& table = detail::table_of(e);
         auto const has = table.extent(table.rank - 1);
         if (has != features)
-            throw shape_error("a table read feature by feature has ", detail::counted(has, "element"), ", ", owner,
-                              " has ", detail::counted(features, "feature"));
+            raise_error(shape_error("a table read feature by feature has ", detail::counted(has, "element"), ", ", owner,
+                              " has ", detail::counted(features, "feature")));
     } else if constexpr (is_node<E> && !is_node_of<at_operation, E>) {
         with_children(e, [&](auto const&... children) { (check_feature_tables(children, features, owner), ...); });
     }
@@ -48,7 +48,7 @@ template <class Sum>
     auto const [first, count] = features_of_sum(sum).span;
     auto const check = [&, end = first + count](index_t features, char const* owner) {
         if (end > features)
-            throw shape_error(print(sum), " needs ", counted(end, "feature"), ", ", owner, " has ", features);
+            raise_error(shape_error(print(sum), " needs ", counted(end, "feature"), ", ", owner, " has ", features));
     };
     if constexpr (uses<Sum, q_t>) check(query_features, "query");
     if constexpr (uses<Sum, k_t>) check(key_features, "key");

@@ -49,11 +49,11 @@ template <row_map M>
 void check_row_map(M const& map, index_t features, char const* argument) {
     if constexpr (linear_map<M>) {
         if (features != inputs_of(map))
-            throw shape_error(argument, " has ", detail::counted(features, "feature"),
-                              ", the matrix it is multiplied by takes ", inputs_of(map));
+            raise_error(shape_error(argument, " has ", detail::counted(features, "feature"),
+                              ", the matrix it is multiplied by takes ", inputs_of(map)));
         if (has_bias(map) && map.bias->extent(0) != outputs_of(map))
-            throw shape_error("the bias added to ", argument, " has ", detail::counted(map.bias->extent(0), "element"),
-                              ", the matrix gives ", detail::counted(outputs_of(map), "feature"));
+            raise_error(shape_error("the bias added to ", argument, " has ", detail::counted(map.bias->extent(0), "element"),
+                              ", the matrix gives ", detail::counted(outputs_of(map), "feature")));
     }
 }
 
@@ -114,8 +114,8 @@ extents_t<4> finished_extents(Finish const& f, extents_t<4> const& before, exten
     } else if constexpr (residual_finish<Finish>) {
         auto const after = source == before ? before : side_by_side(before);
         if (after != source)
-            throw shape_error("residual adds the source of the queries, which is ", source,
-                              ", to the result, which is ", after);
+            raise_error(shape_error("residual adds the source of the queries, which is ", source,
+                              ", to the result, which is ", after));
         return after;
     } else {
         return side_by_side(before);
@@ -165,7 +165,7 @@ FOVEA_INLINE view<T, 3> rows_of_call(char const* subject, view<T, Rank> const& t
     auto const rows = detail::as_numbers_of_rows(target, operands.heads());
     extents_t<3> const needed{operands.batches(), operands.heads(), operands.queries()};
     if (rows.extents != needed)
-        throw shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query)");
+        raise_error(shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query)"));
     return rows;
 }
 
@@ -182,7 +182,7 @@ FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& 
     auto const pairs = detail::as_numbers_of_pairs(target, operands.heads());
     extents_t<4> const needed{operands.batches(), operands.heads(), operands.queries(), operands.keys()};
     if (pairs.extents != needed)
-        throw shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query, key)");
+        raise_error(shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query, key)"));
     return pairs;
 }
 

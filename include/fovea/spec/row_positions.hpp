@@ -49,11 +49,11 @@ struct row_positions {
     /// name what has it.
     FOVEA_INLINE void check(extents_t<4> const& rows, char const* word, char const* argument) const {
         if (first_of && first_of->extent(0) != rows[0])
-            throw shape_error(word, " on ", argument, ": ", detail::there_are(first_of->extent(0), "first position"),
-                              " for a batch of ", rows[0]);
+            raise_error(shape_error(word, " on ", argument, ": ", detail::there_are(first_of->extent(0), "first position"),
+                              " for a batch of ", rows[0]));
         if (table && (table->extent(1) != rows[2] || (table->extent(0) != 1 && table->extent(0) != rows[0])))
-            throw shape_error(word, " on ", argument, ": positions are ", table->extents, ", (batch, position) is ",
-                              extents_t<2>{rows[0], rows[2]});
+            raise_error(shape_error(word, " on ", argument, ": positions are ", table->extents, ", (batch, position) is ",
+                              extents_t<2>{rows[0], rows[2]}));
     }
 
 private:
@@ -62,7 +62,7 @@ private:
     constexpr row_positions<I> in() const {
         if constexpr (std::is_same_v<I, Index>) return *this;
         else if (!first_of && !table) return {first};
-        else throw shape_error("two tables of positions have elements of different types");
+        else raise_error(shape_error("two tables of positions have elements of different types"));
     }
 };
 

@@ -21,7 +21,7 @@ struct law_broken : std::logic_error {
 /// law: goes on where `holds`, and says what was expected and seen elsewhere. `seen()` makes the text.
 template <class Seen>
 void law(bool holds, char const* sentence, Seen const& seen) {
-    if (!holds) throw law_broken(std::string(sentence) + ": " + seen());
+    if (!holds) raise_error(law_broken(std::string(sentence) + ": " + seen()));
 }
 
 /// Numbers for tests: the same on every platform for the same seed.

@@ -36,17 +36,17 @@ void check_source(Source const& source, unsigned seed = 1) {
             float const got = loaded[static_cast<std::size_t>(i)];
             if (n >= last || c >= features) {
                 if (got != untouched)
-                    throw law_broken("load writes beside its rows, after " + at(b, h, std::min(n, last - 1)));
+                    raise_error(law_broken("load writes beside its rows, after " + at(b, h, std::min(n, last - 1))));
                 continue;
             }
             auto const number = static_cast<float>(source(b, h, n, c));
             finite = finite && std::isfinite(number);
             if (got != number && !(std::isnan(got) && std::isnan(number)))
-                throw law_broken("load gives " + std::to_string(got) + " at " + at(b, h, n) + ", feature "
-                                 + std::to_string(c) + ", where the source has " + std::to_string(number));
+                raise_error(law_broken("load gives " + std::to_string(got) + " at " + at(b, h, n) + ", feature "
+                                 + std::to_string(c) + ", where the source has " + std::to_string(number)));
         }
         if (static_cast<bool>(source.finite(rows)) != finite)
-            throw law_broken("finite is wrong from " + at(b, h, first) + " on");
+            raise_error(law_broken("finite is wrong from " + at(b, h, first) + " on"));
     }
 }
 

@@ -55,7 +55,7 @@ void check_close(std::string const& what, std::span<Expected const> expected, st
         text.precision(17);
         text << what << "[" << i << "] is " << have << ", the reference has " << want << "; allowed are "
              << allowed.absolute << " + " << allowed.relative << " |x|";
-        throw law_broken(text.str());
+        raise_error(law_broken(text.str()));
     }
 }
 

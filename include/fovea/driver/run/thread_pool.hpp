@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The threads of the library: one pool of the program, which helps with the regions that calls begin, on threads of
-// POSIX. `<thread>`, `<mutex>` and `<condition_variable>` are as much to compile as a tenth of the whole library.
+// The threads of the library: one pool of the program, which helps with the regions that calls begin.
 #pragma once
 
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/driver/run/threads.hpp>
 
-#include <pthread.h>
-#include <sched.h>
-#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
@@ -17,84 +14,6 @@
 #include <utility>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// A mutex; `lock` keeps it until it ends.
-class mutex {
-public:
-    mutex() = default;
-    mutex(mutex const&) = delete;
-    mutex& operator=(mutex const&) = delete;
-
-    class lock {
-    public:
-        explicit lock(mutex& m) : mutex_(m.handle_) { acquire(); }
-        lock(lock const&) = delete;
-        lock& operator=(lock const&) = delete;
-        ~lock() {
-            if (locked_) release();
-        }
-        void acquire() {
-            ::pthread_mutex_lock(&mutex_);
-            locked_ = true;
-        }
-        void release() {
-            locked_ = false;
-            ::pthread_mutex_unlock(&mutex_);
-        }
-
-    private:
-        friend class condition;
-        ::pthread_mutex_t& mutex_;
-        bool locked_ = false;
-    };
-
-private:
-    ::pthread_mutex_t handle_ = PTHREAD_MUTEX_INITIALIZER;
-};
-
-/// A condition that threads wait for while they hold a mutex.
-class condition {
-public:
-    condition() = default;
-    condition(condition const&) = delete;
-    condition& operator=(condition const&) = delete;
-
-    template <class Predicate>
-    void wait(mutex::lock& lock, Predicate const& done) {
-        while (!done()) ::pthread_cond_wait(&handle_, &lock.mutex_);
-    }
-    void notify_one() { ::pthread_cond_signal(&handle_); }
-    void notify_all() { ::pthread_cond_broadcast(&handle_); }
-
-private:
-    ::pthread_cond_t handle_ = PTHREAD_COND_INITIALIZER;
-};
-
-/// A thread that runs a function until it returns.
-class thread {
-public:
-    /// False where no more threads can be had.
-    template <class Self, void (*Run)(Self&)>
-    bool start(Self& self) {
-        auto const run = [](void* of) -> void* {
-            Run(*static_cast<Self*>(of));
-            return nullptr;
-        };
-        return ::pthread_create(&handle_, nullptr, run, &self) == 0;
-    }
-    void join() { ::pthread_join(handle_, nullptr); }
-
-    /// Lets another thread run.
-    static void yield() { ::sched_yield(); }
-    /// How many can run at once, at least 1.
-    static index_t hardware() {
-        index_t const online = ::sysconf(_SC_NPROCESSORS_ONLN);
-        return online < 1 ? 1 : online;
-    }
-
-private:
-    ::pthread_t handle_{};
-};
 
 /// Tasks that are worked on together: task(index, worker) for all indices below a count, in order as threads become
 /// free. It is an object of the thread that began it, and ends when all who joined have left.
@@ -113,12 +32,16 @@ public:
 
     /// Takes tasks until none is left; after an exception none is.
     void work(index_t worker) noexcept {
+#ifdef __cpp_exceptions
         try {
-            for (index_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) call_(task_, i, worker);
+            take(worker);
         } catch (...) {
             next_.store(count_, std::memory_order_relaxed);
             if (!failed_.exchange(true)) failure_ = std::current_exception();
         }
+#else
+        take(worker);
+#endif
     }
     void help(index_t worker) noexcept {
         std::fesetenv(&environment_);
@@ -133,11 +56,17 @@ public:
     }
     /// To be asked when all have left.
     void rethrow() const {
+#ifdef __cpp_exceptions
         if (failure_) std::rethrow_exception(failure_);
+#endif
     }
 
 private:
     friend class thread_pool;
+
+    void take(index_t worker) {
+        for (index_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) call_(task_, i, worker);
+    }
 
     void const* task_;
     void (*call_)(void const*, index_t, index_t);
@@ -208,7 +137,7 @@ private:
             owner() {
                 pool = new thread_pool;
                 // The child has none of the threads, and may have a guard that nobody will release: it begins anew.
-                ::pthread_atfork(nullptr, nullptr, [] {
+                thread::in_child_of_fork([] {
                     if (pool) pool = new thread_pool;
                 });
             }

@@ -161,7 +161,7 @@ public:
 
     private:
         FOVEA_TAGGED [[noreturn, gnu::cold]] static void refuse() {
-            throw std::logic_error("workspace: another call is using it: calls at the same time need one each");
+            raise_error(std::logic_error("workspace: another call is using it: calls at the same time need one each"));
         }
         std::atomic<bool>& used_;
         subnormals_as_zero mode_;

@@ -113,13 +113,13 @@ public:
             auto const here = fovea::detail::region_of(asked.of, "");
             for_each_read([&](fovea::detail::memory_region const& read) {
                 if (!here.empty() && read.data == here.data && read.element == here.element)
-                    throw shape_error("grad names an array ", asked.of.extents,
+                    raise_error(shape_error("grad names an array ", asked.of.extents,
                                       " of which the call has no gradient: it begins where ", read.name, read.owner,
-                                      " does, and that is of other extents or has no rule");
+                                      " does, and that is of other extents or has no rule"));
             });
-            throw shape_error("grad names an array ", asked.of.extents,
+            raise_error(shape_error("grad names an array ", asked.of.extents,
                               " of which the call has no gradient: it reads none with the same elements, extents and "
-                              "strides as an operand, a matrix, a bias or a table of reals");
+                              "strides as an operand, a matrix, a bias or a table of reals"));
         };
         std::apply([&](auto const&... each) { (check(each), ...); }, asked_);
     }
