@@ -10,7 +10,8 @@
 #                                         best_key column_sums; several of one kernel as "name=lse weights"
 #       TYPES f32 f64 bf16 f16            of queries, keys, values and result; "query=f32 key=q8_0 value=q4_0 result=f32"
 #                                         where they differ: what is not named has the type of the query
-#       ARCHS sse2 avx2 avx512 avx512_bf16 avx512_amx neon    those of other processors are left out
+#       ARCHS sse2 avx2 avx512 avx512_bf16 avx512_amx neon portable    those of other processors are left out; portable
+#                                         is of those that have none of the others
 #       [ASSEMBLY])                       also name_assembly: the inner loops of each kernel as text
 #
 # Makes the library `name`, with name.h, and a page name.md beside it in the build folder. One unit is compiled for each
@@ -26,6 +27,7 @@ foreach(arch IN ITEMS sse2 avx2 avx512 avx512_bf16 avx512_amx)
     set(fovea_bindings_processors_${arch} "^(x86_64|AMD64|amd64)$" CACHE INTERNAL "")
 endforeach()
 set(fovea_bindings_processors_neon "^(aarch64|arm64|ARM64)$" CACHE INTERNAL "")
+set(fovea_bindings_processors_portable "^(riscv64|ppc64le|s390x|loongarch64|armv7l|i[3-6]86)$" CACHE INTERNAL "")
 
 set(fovea_bindings_elements_f32 float CACHE INTERNAL "")
 set(fovea_bindings_elements_f64 double CACHE INTERNAL "")
@@ -45,6 +47,7 @@ set(fovea_bindings_flags_avx512 -march=x86-64-v4 -mtune=generic CACHE INTERNAL "
 set(fovea_bindings_flags_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512_amx -march=x86-64-v4 -mavx512bf16 -DFOVEA_MATRIX_UNIT=1 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_neon -march=armv8-a -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_portable "" CACHE INTERNAL "")  # those of the project
 
 # What is compiled of a kernel, and what its functions end in.
 set(fovea_bindings_what_unit "" CACHE INTERNAL "")
@@ -55,7 +58,7 @@ set(fovea_bindings_suffix_output_unit _outputs CACHE INTERNAL "")
 set(fovea_bindings_suffix_gradient_unit _gradient CACHE INTERNAL "")
 
 # The types of query, key, value and result whose kernels differ from those of the next lesser architecture.
-foreach(arch IN ITEMS sse2 avx2 avx512 neon)
+foreach(arch IN ITEMS sse2 avx2 avx512 neon portable)
     set(fovea_bindings_types_${arch} "." CACHE INTERNAL "")
 endforeach()
 foreach(arch IN ITEMS avx512_bf16 avx512_amx)
@@ -215,7 +218,8 @@ macro(fovea_read_kernels)
         if(NOT DEFINED fovea_bindings_flags_${arch})
             message(
                 FATAL_ERROR
-                    "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, avx512_amx, neon"
+                    "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, avx512_amx, neon, "
+                    "portable"
             )
         elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_${arch}}")
             list(APPEND given_ARCHS ${arch})
@@ -409,10 +413,11 @@ function(fovea_add_kernels)
     set(target ${given_TARGET})
     set(directory ${CMAKE_CURRENT_BINARY_DIR}/${target})
     file(MAKE_DIRECTORY ${directory})
-    set(baseline neon)
-    if(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_sse2}")
-        set(baseline sse2)
-    endif()
+    foreach(arch IN ITEMS sse2 neon portable)
+        if(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_${arch}}")
+            set(baseline ${arch})
+        endif()
+    endforeach()
     find_file(
         fovea_bindings_types fovea/bindings/types.h
         HINTS ${fovea_bindings_dir}/../include ${fovea_bindings_dir}/../../include ${fovea_bindings_dir}/../../../include

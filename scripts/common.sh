@@ -28,7 +28,7 @@ packages_for() {
         look) echo chromium ;;
         toolchains) echo g++-12 clang-16 clang-19 libc++-19-dev libc++abi-19-dev pkgconf \
             g++-i686-linux-gnu g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-s390x-linux-gnu \
-            g++-arm-linux-gnueabihf qemu-user \
+            g++-arm-linux-gnueabihf qemu-user g++-mingw-w64-x86-64-posix wine64 wine \
             "$(packages_for library)" "$(packages_for programs)" "$(packages_for bare_root)" ;;
         format) echo clang-format-19 ;;
         tidy) echo clang-tidy-19 libxsimd-dev libboost-dev libdlpack-dev libopenmpi-dev ;;

@@ -22,6 +22,8 @@ struct judge {
         if (i == r.count && r.same_on_threads) return;
         ++failures;
         if (i == r.count) std::printf("FAILED %s: three threads give other bits\n", r.name);
-        else std::printf("FAILED %s: element %zu is %.9g, not %.9g\n", r.name, i, static_cast<double>(got[i]), expected[i]);
+        else
+            std::printf("FAILED %s: element %zu is %.9g, not %.9g\n", r.name, i, static_cast<double>(got[i]),
+                        expected[i]);
     }
 };

@@ -15,8 +15,8 @@ using plan::traversal;
 
 namespace {
 
-using architectures = std::tuple<arch::avx512, arch::avx512_bf16, arch::avx2, arch::sse2, arch::neon,
-                                 arch::portable, arch::emulated<64, 32>>;
+using architectures = std::tuple<arch::avx512, arch::avx512_bf16, arch::avx2, arch::sse2, arch::neon, arch::portable,
+                                 arch::emulated<64, 32>>;
 
 template <class Arch>
 constexpr index_t lanes_of = plan::query_lanes_blocking<float, Arch>::lanes;

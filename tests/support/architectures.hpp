@@ -14,8 +14,7 @@ template <class... Emulated>
 using beside_the_machine = decltype(std::tuple_cat(
     std::tuple<fovea::arch::best>{}, std::conditional_t<Emulated::vector_bytes == fovea::arch::best::vector_bytes,
                                                         std::tuple<>, std::tuple<Emulated>>{}...));
-using lane_widths =
-    beside_the_machine<fovea::arch::portable, fovea::arch::emulated<32>, fovea::arch::emulated<64, 32>>;
+using lane_widths = beside_the_machine<fovea::arch::portable, fovea::arch::emulated<32>, fovea::arch::emulated<64, 32>>;
 #else
 using lane_widths = std::tuple<fovea::arch::best>;
 #endif

@@ -41,7 +41,8 @@ class Toolchain:
     in_root: bool = False
     flags: str = ""
     by_name_only: bool = False  # not supported yet
-    file: str = ""  # CMake's toolchain file, of another processor
+    file: str = ""  # CMake's toolchain file, of another processor or system
+    selection: str = "selection"
 
 
 # Not all combinations: each value at least once, the oldest together and the newest together.
@@ -63,6 +64,7 @@ TOOLCHAINS = [
             "i386": "i686-linux-gnu",
         }.items()
     ),
+    Toolchain("windows", "x86_64-w64-mingw32-g++-posix", 20, file="cmake/mingw_w64.cmake", selection="windows"),
 ]
 
 VERSIONS = """
@@ -232,6 +234,7 @@ def try_toolchain(toolchain: Toolchain, jobs: int) -> Row:
     say(f"{toolchain.name}: {versions_tried}; what it says is in {log_name.relative_to(TREE)}")
     start, used = time.monotonic(), processor_time()
     configure = ["cmake", "--preset", "toolchain", "-B", str(build), f"-DCMAKE_CXX_STANDARD={toolchain.standard}"]
+    configure.append(f"-DFOVEA_TEST_SELECTION=tests/toolchains/{toolchain.selection}.txt")
     if toolchain.file:
         configure.append(f"-DCMAKE_TOOLCHAIN_FILE={machine.tree / toolchain.file}")
     else:

@@ -24,8 +24,9 @@ struct residual_of : stage<role::finish> {
     void check_rows(index_t batches, index_t queries) const {
         auto const& has = rows.table.extents;
         if ((Rank == 3 ? has[0] : index_t{1}) != batches || has[Rank - 2] != queries)
-            raise_error(shape_error("residual adds rows ", has, " to a result of ", detail::counted(batches, "batch element"),
-                              " and ", detail::counted(queries, "query")));
+            raise_error(shape_error("residual adds rows ", has, " to a result of ",
+                                    detail::counted(batches, "batch element"), " and ",
+                                    detail::counted(queries, "query")));
     }
     static std::string text() { return "residual(x)"; }
 };

@@ -42,8 +42,10 @@ inline constexpr std::array<architecture, 5> architectures{
       [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && kernel::multiplies_pairs_fast(); }},
      {"avx512_amx",
       [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && kernel::amx_permission::granted(); }}}};
-#else
+#elif defined(__aarch64__)
 inline constexpr std::array<architecture, 1> architectures{{{"neon", [] { return true; }}}};
+#else
+inline constexpr std::array<architecture, 1> architectures{{{"portable", [] { return true; }}}};
 #endif
 
 /// The code of one kernel for one architecture.

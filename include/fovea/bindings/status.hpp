@@ -11,6 +11,10 @@
 #include <new>
 #include <string_view>
 
+#ifndef __cpp_exceptions
+#error "fovea: kernels for C make statuses of exceptions: compile without -fno-exceptions"
+#endif
+
 namespace fovea::FOVEA_SET::bindings {
 
 /// Leaves a message where the caller wants one, and gives the status back.

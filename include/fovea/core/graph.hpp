@@ -46,26 +46,27 @@ struct graph_view {
     /// Errors: graph_error when the rows do not fit `query_count` queries and `key_count` keys.
     FOVEA_TAGGED void check(index_t query_count, index_t key_count) const {
         if (queries() != query_count)
-            raise_error(graph_error("graph: it has rows for ", detail::counted(queries(), "query"), ", the attention has ",
-                              query_count));
+            raise_error(graph_error("graph: it has rows for ", detail::counted(queries(), "query"),
+                                    ", the attention has ", query_count));
         if (query_count > 0 && (offsets.front() != 0 || offsets.back() != edges()))
             raise_error(graph_error("graph: offsets run from ", offsets.front(), " to ", offsets.back(),
-                              ", they must run from 0 to the number of edges, ", edges()));
+                                    ", they must run from 0 to the number of edges, ", edges()));
         if (!numbers.empty() && numbers.size() != keys.size())
-            raise_error(graph_error("graph: it has ", detail::counted(edges(), "edge"), " and numbers for ", numbers.size()));
+            raise_error(
+                graph_error("graph: it has ", detail::counted(edges(), "edge"), " and numbers for ", numbers.size()));
         for (std::size_t e = 0; e < numbers.size(); ++e)
             if (numbers[e] < 0 || numbers[e] >= edges())
                 raise_error(graph_error("graph: edge ", e, " has the number ", numbers[e], ", ",
-                                  detail::there_are(edges(), "edge")));
+                                        detail::there_are(edges(), "edge")));
         if (is_valid(key_count)) return;
         for (std::size_t i = 1; i < offsets.size(); ++i)
             if (offsets[i] < offsets[i - 1])
                 raise_error(graph_error("graph: offset ", i, " is ", offsets[i], ", less than the one before it, ",
-                                  offsets[i - 1]));
+                                        offsets[i - 1]));
         for (std::size_t e = 0; e < keys.size(); ++e)
             if (keys[e] < 0 || keys[e] >= key_count)
                 raise_error(graph_error("graph: edge ", e, " leads to key ", keys[e], ", ",
-                                  detail::there_are(key_count, "key")));
+                                        detail::there_are(key_count, "key")));
     }
 
 private:
@@ -97,10 +98,11 @@ public:
         offsets_.resize(static_cast<std::size_t>(queries) + 1);
         for (auto const& e : edges) {
             if (e.to < 0 || e.to >= queries)
-                raise_error(graph_error("graph: an edge ends at query ", e.to, ", ", detail::there_are(queries, "query")));
+                raise_error(
+                    graph_error("graph: an edge ends at query ", e.to, ", ", detail::there_are(queries, "query")));
             if (e.from < 0 || e.from > std::numeric_limits<std::int32_t>::max())
                 raise_error(graph_error("graph: an edge begins at key ", e.from, ", keys are from 0 to ",
-                                  std::numeric_limits<std::int32_t>::max()));
+                                        std::numeric_limits<std::int32_t>::max()));
             ++offsets_[static_cast<std::size_t>(e.to) + 1];
         }
         for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];

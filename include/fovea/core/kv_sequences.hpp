@@ -28,16 +28,16 @@ struct kv_sizes {
 /// Errors: shape_error where that is none, no whole blocks, or more bytes than can be counted.
 inline index_t elements_of_pages(kv_sizes const& s, index_t features, index_t features_of_element, index_t bytes) {
     if (s.heads < 1 || features < 1 || s.pages < 0 || s.page_size < 1 || features % features_of_element != 0)
-        raise_error(shape_error("kv_cache: ", s.heads, " heads of ", detail::counted(features, "feature"), " in ", s.pages,
-                          " pages of ", detail::counted(s.page_size, "position"),
-                          " are no cache: features are whole blocks"));
+        raise_error(shape_error("kv_cache: ", s.heads, " heads of ", detail::counted(features, "feature"), " in ",
+                                s.pages, " pages of ", detail::counted(s.page_size, "position"),
+                                " are no cache: features are whole blocks"));
     index_t count = bytes;
     bool uncountable = s.pages > std::numeric_limits<std::int32_t>::max();
     for (index_t const n : {s.pages, s.heads, s.page_size, features / features_of_element})
         uncountable |= __builtin_mul_overflow(count, n, &count);
     if (uncountable)
         raise_error(shape_error("kv_cache: ", s.pages, " pages of ", detail::counted(s.page_size, "position"),
-                          " are more than can be counted"));
+                                " are more than can be counted"));
     return count / bytes;
 }
 
@@ -73,7 +73,7 @@ void check_appended(kv_sizes const& s, view<Key, 4> const& keys, view<Value, 4> 
     extents_t<4> const of_keys{1, s.heads, count, s.key_features}, of_values{1, s.heads, count, s.value_features};
     if (keys.extents != of_keys || values.extents != of_values)
         raise_error(shape_error("kv_cache: keys are ", keys.extents, " and values ", values.extents, ", and must be ",
-                          of_keys, " and ", of_values));
+                                of_keys, " and ", of_values));
     detail::require_sound(detail::region_of(keys, "keys"));
     detail::require_sound(detail::region_of(values, "values"));
 }
@@ -137,7 +137,7 @@ public:
             wanted = index_t{!continues} + index_t{copies} + behind / page_size_ + index_t{behind % page_size_ > 0};
         if (wanted > free_pages())
             raise_error(shape_error("kv_cache: ", detail::counted(count, "position"), " more of sequence ", sequence,
-                              " need ", detail::counted(wanted, "page"), ", and ", free_pages(), " are free"));
+                                    " need ", detail::counted(wanted, "page"), ", and ", free_pages(), " are free"));
         index_t const first = held - index_t{continues}, pages = held + wanted - index_t{copies};
         own.positions.resize(static_cast<std::size_t>(pages * page_size_), -1);
         own.pages.resize(static_cast<std::size_t>(pages), -1);
@@ -156,14 +156,14 @@ public:
         auto& own = at(sequence);
         if (first < 0 || last > own.length)
             raise_error(shape_error("kv_cache: sequence ", sequence, " has ", detail::counted(own.length, "position"),
-                              ", and those from ", first, " to ", last, " are not among them"));
+                                    ", and those from ", first, " to ", last, " are not among them"));
         forget(own, first, last);
     }
     void truncate(index_t sequence, index_t positions) {
         auto& own = at(sequence);
         if (positions < 0 || positions > own.length)
             raise_error(shape_error("kv_cache: sequence ", sequence, " has ", detail::counted(own.length, "position"),
-                              ", not ", positions, " to be kept"));
+                                    ", not ", positions, " to be kept"));
         forget(own, positions, own.length);
         own.length = positions;
     }

@@ -45,21 +45,23 @@ FOVEA_ONCE_DEFINED void require_sound(memory_region const& r) {
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
             raise_error(shape_error(r.name, r.owner, " has extent ", r.extents[axis], " along axis ", axis,
-                              ": it must be 0 or more"));
+                                    ": it must be 0 or more"));
     if (r.empty()) return;
     index_t elements = 1;
     bool uncountable = false;
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         uncountable = uncountable || __builtin_mul_overflow(elements, r.extents[axis], &elements);
     if (uncountable)
-        raise_error(shape_error(r.name, r.owner, " is ", r.list(r.extents), ": it has more elements than can be counted"));
+        raise_error(
+            shape_error(r.name, r.owner, " is ", r.list(r.extents), ": it has more elements than can be counted"));
     auto const reach = reach_of(r);
     bool const too_far = !reach.known || reach.bytes() >= address_space
                       || (r.data != 0 && r.data < static_cast<std::uint64_t>(reach.before));
     if (too_far)
         raise_error(shape_error(r.name, r.owner, " is ", r.list(r.extents), " with strides ", r.list(r.strides),
-                          ": it reaches outside the address space"));
-    if (r.data == 0) raise_error(shape_error(r.name, r.owner, " is ", r.list(r.extents), " and its data is a null pointer"));
+                                ": it reaches outside the address space"));
+    if (r.data == 0)
+        raise_error(shape_error(r.name, r.owner, " is ", r.list(r.extents), " and its data is a null pointer"));
 }
 
 /// Whether sum_k steps[k] * x[k] == target for integers 0 <= x[k] <= most[k]: where two sets of strides meet.
@@ -189,17 +191,17 @@ FOVEA_ONCE_DEFINED void require_distinct_elements(memory_region const& written) 
     for (std::size_t axis = 0; axis < written.rank; ++axis)
         if (written.extents[axis] > 1 && written.strides[axis] == 0)
             raise_error(shape_error(written.name, written.owner, " has stride 0 along axis ", axis,
-                              ": its elements would be written twice"));
+                                    ": its elements would be written twice"));
     if (repeats_elements(written))
         raise_error(shape_error(written.name, written.owner, " is ", written.list(written.extents), " with strides ",
-                          written.list(written.strides), ": its elements overlap and would be written twice"));
+                                written.list(written.strides), ": its elements overlap and would be written twice"));
 }
 
 FOVEA_ONCE_DEFINED void require_apart(memory_region const& written, memory_region const& other) {
     if (written.twin != 0 && written.twin == other.twin && written.same_as(other)) return;
     if (shares_elements(written, other))
         raise_error(shape_error(written.name, written.owner, " overlaps ", other.name, other.owner,
-                          " in memory: it would be overwritten while it is read"));
+                                " in memory: it would be overwritten while it is read"));
 }
 
 }  // namespace fovea::FOVEA_SET::detail

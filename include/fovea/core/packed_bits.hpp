@@ -64,7 +64,7 @@ view<bit const, Rank> bits_within(view<unsigned char const, 1> const& bytes, vie
     bool const outside = uncountable || first < 0 || last / 8 >= bytes.size();
     if (outside && !bits.empty())
         raise_error(shape_error("packed_bits: bits of extents ", bits.extents, " with strides ", bits.strides,
-                          " reach outside of ", counted(bytes.size(), "byte")));
+                                " reach outside of ", counted(bytes.size(), "byte")));
     return bits;
 }
 
@@ -93,7 +93,7 @@ auto packed_bits(Bytes&& bytes, integer_argument keys) {
     index_t const bytes_of_row = all.extents.back();
     if (keys < 0 || keys > detail::product_or_most(bytes_of_row, 8))
         raise_error(shape_error("packed_bits: rows of ", detail::counted(bytes_of_row, "byte"), " do not have ",
-                          detail::counted(keys.value, "bit")));
+                                detail::counted(keys.value, "bit")));
     return detail::bits_of_rows(all, keys);
 }
 template <class Bytes, std::size_t Rank>

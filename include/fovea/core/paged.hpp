@@ -52,13 +52,13 @@ struct paged_rows {
     void check(char const* argument) const {
         if (extents[2] < 0)
             raise_error(shape_error(argument, " has ", detail::counted(table.extent(1), "page"), " of ",
-                              detail::counted(pages.extent(2), "position"), ": more than can be counted"));
+                                    detail::counted(pages.extent(2), "position"), ": more than can be counted"));
         index_t const rows = table.stride(0) == 0 ? std::min<index_t>(table.extent(0), 1) : table.extent(0);
         for (index_t b = 0; b < rows; ++b)
             for (index_t n = 0; n < table.extent(1); ++n)
                 if (table(b, n) >= pages.extent(0))
                     raise_error(shape_error(argument, " has ", detail::counted(pages.extent(0), "page"),
-                                      ", its table asks for page ", table(b, n), " at (", b, ", ", n, ")"));
+                                            ", its table asks for page ", table(b, n), " at (", b, ", ", n, ")"));
         if (pages.extent(0) == 0 && table.size() > 0 && pages.extent(2) > 0)
             raise_error(shape_error(argument, " has no pages, its table has ", detail::counted(table.size(), "entry")));
     }

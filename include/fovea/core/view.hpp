@@ -117,14 +117,14 @@ struct view {
         : data(first), extents(sizes), strides(steps) {
         if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1 && !empty())
             raise_error(shape_error("view: the last axis must be contiguous, its stride is ", steps[Rank - 1],
-                              " and must be 1: copy the elements"));
+                                    " and must be 1: copy the elements"));
         strides[Rank - 1] = 1;
     }
 
     FOVEA_TAGGED constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
         if (static_cast<index_t>(elements.size()) < size())
-            raise_error(shape_error("view: the span has ", detail::counted(elements.size(), "element"), ", the extents ",
-                              sizes, " need ", size()));
+            raise_error(shape_error("view: the span has ", detail::counted(elements.size(), "element"),
+                                    ", the extents ", sizes, " need ", size()));
     }
 
     /// From a container of numbers that outlives the view: view(elements, {rows, features}).

@@ -51,7 +51,7 @@ constexpr auto as_expression(T const& x) {
         if constexpr (std::unsigned_integral<T> && sizeof(T) >= sizeof(index_t))
             if (!std::in_range<index_t>(x))
                 raise_error(shape_error("an expression holds the unsigned integer ", x,
-                                  ": integers in expressions are at most 2^63 - 1"));
+                                        ": integers in expressions are at most 2^63 - 1"));
         return literal<index_t>{static_cast<index_t>(x)};
     } else return literal<T>{x};
 }

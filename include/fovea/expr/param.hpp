@@ -131,7 +131,7 @@ namespace detail {
 constexpr index_t reach_of_distances(char const* word, index_t distances) {
     if (distances % 2 == 0)
         raise_error(shape_error(word, ": a table of ", counted(distances, "distance"),
-                          ": it needs 2 reach + 1, an odd number"));
+                                ": it needs 2 reach + 1, an odd number"));
     return (distances - 1) / 2;
 }
 

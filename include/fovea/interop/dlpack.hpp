@@ -60,26 +60,29 @@ inline void check_dlpack(DLTensor const& array, DLDataType const& type, index_t 
     auto const device = static_cast<int>(array.device.device_type);
     if (device != kDLCPU && device != kDLCUDAHost && device != kDLROCMHost)
         raise_error(shape_error("dlpack: the array is on a device of type ", device,
-                          ", a view is of the memory of the host: type 1, or 3 and 11, which are pinned"));
+                                ", a view is of the memory of the host: type 1, or 3 and 11, which are pinned"));
     if (array.ndim != rank)
         raise_error(shape_error("dlpack: the array has ", counted(array.ndim, "axis"), ", the view has ", rank));
     if (array.dtype.code != type.code || array.dtype.bits != type.bits || array.dtype.lanes != type.lanes)
-        raise_error(shape_error("dlpack: the elements are ", text_of(array.dtype), ", those of the view are ", text_of(type)));
-    if (array.shape == nullptr) raise_error(shape_error("dlpack: the array has no extents, its shape is a null pointer"));
+        raise_error(
+            shape_error("dlpack: the elements are ", text_of(array.dtype), ", those of the view are ", text_of(type)));
+    if (array.shape == nullptr)
+        raise_error(shape_error("dlpack: the array has no extents, its shape is a null pointer"));
     bool empty = false;
     for (int axis = 0; axis < rank; ++axis) {
         if (array.shape[axis] < 0)
             raise_error(shape_error("dlpack: the array has extent ", array.shape[axis], " along axis ", axis,
-                              ": it must be 0 or more"));
+                                    ": it must be 0 or more"));
         empty = empty || array.shape[axis] == 0;
     }
     if (empty) return;
-    if (array.data == nullptr) raise_error(shape_error("dlpack: the array has elements and its data is a null pointer"));
+    if (array.data == nullptr)
+        raise_error(shape_error("dlpack: the array has elements and its data is a null pointer"));
     auto const past =
         (reinterpret_cast<std::uintptr_t>(array.data) + array.byte_offset) % static_cast<std::uintptr_t>(alignment);
     if (past != 0)
         raise_error(shape_error("dlpack: the first element is misaligned: its address is ", counted(past, "byte"),
-                          " past a multiple of ", alignment, ", which its type needs"));
+                                " past a multiple of ", alignment, ", which its type needs"));
 }
 }  // namespace detail
 

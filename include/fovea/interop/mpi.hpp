@@ -3,6 +3,10 @@
 // a ragged batch.
 #pragma once
 
+#ifndef __cpp_exceptions
+#error "fovea: processes agree on what went wrong by exceptions: compile without -fno-exceptions"
+#endif
+
 #include <fovea/interop/mpi/explain.hpp>
 #include <fovea/interop/mpi/run.hpp>
 #include <fovea/spec/part/ragged.hpp>
@@ -99,7 +103,7 @@ struct ragged_sequences {
              {std::pair(sources.query, "query"), std::pair(sources.key, "key"), std::pair(sources.value, "value")})
             if (rows[0] != 1)
                 raise_error(shape_error(name, " has ", fovea::detail::counted(rows[0], "batch element"),
-                                  "; a ragged call takes one, with its sequences packed one after another"));
+                                        "; a ragged call takes one, with its sequences packed one after another"));
         operand_shapes shapes{};
         if (all.sequences() == 0) shapes = projected_shapes(a, sources.query, sources.key, sources.value);
         for (index_t i = 0; i < all.sequences(); ++i) {
@@ -113,7 +117,7 @@ struct ragged_sequences {
             if constexpr (is_recurrent<A>)
                 if (is_causal_attention<A> && at.queries != at.keys)
                     raise_error(shape_error("a running state goes along queries and keys together: query has ",
-                                      fovea::detail::counted(at.queries, "position"), ", key has ", at.keys));
+                                            fovea::detail::counted(at.queries, "position"), ", key has ", at.keys));
         }
         shapes.query[2] = sources.query[2];
         shapes.key[2] = shapes.value[2] = sources.key[2];

@@ -24,7 +24,7 @@ constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile
     for (std::size_t axis = 0; axis < Axes; ++axis)
         if (tile[axis] < 1 || extent[axis] < 0 || extent[axis] % tile[axis] != 0)
             raise_error(shape_error("sliding_tiles: along axis ", axis, " ", detail::there_are(extent[axis], "place"),
-                              " in tiles of ", tile[axis], ": the extent must be a multiple of the tile"));
+                                    " in tiles of ", tile[axis], ": the extent must be a multiple of the tile"));
     for (index_t const tiles : window) detail::require_1_or_more("sliding_tiles: a window", tiles);
     index_t size = 1;
     for (index_t const places : tile) size *= places;

@@ -41,7 +41,7 @@ tensor<std::uint8_t, 2> tree_ancestors(Parents const& parents) {
         auto const parent = static_cast<index_t>(parents[static_cast<std::size_t>(i)]);
         if (parent >= i)
             raise_error(shape_error("tree_ancestors: the parent of node ", i, " is ", parent,
-                              ": it must be a node before it, or -1 for a root"));
+                                    ": it must be a node before it, or -1 for a root"));
         for (index_t j = 0; j < i && parent >= 0; ++j)
             if (table(parent, j)) table(i, j) = 1;
     }

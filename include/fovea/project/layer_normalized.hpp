@@ -88,7 +88,7 @@ struct layer_normalized_t {
         for (auto const& [table, name] : {std::pair(gain, "gain"), std::pair(bias, "bias")})
             if (has(table) && (table.extent(1) != rows[3] || (table.extent(0) != 1 && table.extent(0) != rows[1])))
                 raise_error(shape_error("layer_normalized on ", argument, ": the ", name, " is ", table.extents,
-                                  ", (head, feature) is (", rows[1], ", ", rows[3], ")"));
+                                        ", (head, feature) is (", rows[1], ", ", rows[3], ")"));
     }
     std::string text() const {
         return has(bias) ? "layer_normalized(gain, bias)" : has(gain) ? "layer_normalized(gain)" : "layer_normalized";

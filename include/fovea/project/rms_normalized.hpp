@@ -81,8 +81,8 @@ struct rms_normalized_t {
     /// `rows` is (batch, head, position, feature).
     void check(extents_t<4> const& rows, char const* argument) const {
         if (gain && (gain->extent(1) != rows[3] || (gain->extent(0) != 1 && gain->extent(0) != rows[1])))
-            raise_error(shape_error("rms_normalized on ", argument, ": the gain is ", gain->extents, ", (head, feature) is (",
-                              rows[1], ", ", rows[3], ")"));
+            raise_error(shape_error("rms_normalized on ", argument, ": the gain is ", gain->extents,
+                                    ", (head, feature) is (", rows[1], ", ", rows[3], ")"));
     }
     std::string text() const { return gain ? "rms_normalized(gain)" : "rms_normalized"; }
 };

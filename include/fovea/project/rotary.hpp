@@ -101,10 +101,10 @@ struct rotary_t {
         auto const n = size(rows[3]);
         if (n % 2 != 0 || n <= 0 || n > rows[3])
             raise_error(shape_error("rotary on ", argument, ": ", detail::counted(n, "feature"),
-                              " cannot be rotated in pairs, a head has ", rows[3]));
+                                    " cannot be rotated in pairs, a head has ", rows[3]));
         if (given && given->extent(0) != n / 2)
-            raise_error(shape_error("rotary on ", argument, ": ", detail::there_are(given->extent(0), "frequency"), " for ",
-                              detail::counted(n / 2, "pair")));
+            raise_error(shape_error("rotary on ", argument, ": ", detail::there_are(given->extent(0), "frequency"),
+                                    " for ", detail::counted(n / 2, "pair")));
         place.check(rows, "rotary", argument);
     }
     std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }

@@ -44,8 +44,8 @@ auto read(view<T const, Rank> const& table, Index... at) {
     for (int axis = 0; axis < Rank; ++axis) {
         auto const i = indices[static_cast<std::size_t>(axis)];
         if (i < 0 || i >= table.extent(axis))
-            raise_error(shape_error("a table of extents ", table.extents, " is read at ", indices, ": index ", axis, " is ",
-                              i, ", it must be from 0 to ", table.extent(axis) - 1));
+            raise_error(shape_error("a table of extents ", table.extents, " is read at ", indices, ": index ", axis,
+                                    " is ", i, ", it must be from 0 to ", table.extent(axis) - 1));
     }
     return element_of<Real>(table, at...);
 }

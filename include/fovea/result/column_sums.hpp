@@ -37,7 +37,8 @@ struct column_sums_output {
         auto const sums = with_leading_axes<3>(target);
         extents_t<3> const needed{shapes.batches(), shapes.heads(), shapes.keys()};
         if (sums.extents != needed)
-            raise_error(shape_error("column_sums is ", target.extents, " and must be ", needed, ", (batch, head, key)"));
+            raise_error(
+                shape_error("column_sums is ", target.extents, " and must be ", needed, ", (batch, head, key)"));
         return {sums};
     }
 };

@@ -16,7 +16,7 @@ inline std::vector<int> t5_buckets(integer_argument buckets, integer_argument ma
     index_t const exact = buckets / 2;
     if (buckets < 2 || max_distance <= exact)
         raise_error(shape_error("t5_buckets: ", detail::there_are(buckets.value, "bucket"), " up to a distance of ",
-                          max_distance.value, ": it takes 2 or more, and a distance above half of them"));
+                                max_distance.value, ": it takes 2 or more, and a distance above half of them"));
     std::vector<int> bucket;
     for (index_t d = 0; d < length; ++d) {
         if (d < exact) {

@@ -51,10 +51,10 @@ inline void check_scales(char const* argument, extents_t<4> const& integers, ext
     for (std::size_t axis = 0; axis < 3; ++axis)
         if (scales[axis] != integers[axis])
             raise_error(shape_error(argument, " has integers ", integers, " and ", what, "s ", scales,
-                              ": they differ along axis ", axis));
+                                    ": they differ along axis ", axis));
     if (integers[3] > 0 && (scales[3] == 0 || integers[3] % scales[3] != 0))
         raise_error(shape_error(argument, " has ", counted(integers[3], "feature"), " and ", counted(scales[3], what),
-                          " for each position: features must be a multiple of ", what, "s"));
+                                " for each position: features must be a multiple of ", what, "s"));
 }
 inline void check_scales(char const* argument, extents_t<4> const& integers, extents_t<4> const& scales,
                          extents_t<4> const& zeros) {
@@ -62,7 +62,7 @@ inline void check_scales(char const* argument, extents_t<4> const& integers, ext
     check_scales(argument, integers, zeros, "zero");
     if (zeros[3] != scales[3])
         raise_error(shape_error(argument, " has ", counted(scales[3], "scale"), " and ", counted(zeros[3], "zero"),
-                          " for each position"));
+                                " for each position"));
 }
 
 /// The zero point of the ith block as a T.

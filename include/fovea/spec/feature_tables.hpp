@@ -34,8 +34,8 @@ void check_feature_tables(E const& e, index_t features, char const* owner) {
         auto const& table = detail::table_of(e);
         auto const has = table.extent(table.rank - 1);
         if (has != features)
-            raise_error(shape_error("a table read feature by feature has ", detail::counted(has, "element"), ", ", owner,
-                              " has ", detail::counted(features, "feature")));
+            raise_error(shape_error("a table read feature by feature has ", detail::counted(has, "element"), ", ",
+                                    owner, " has ", detail::counted(features, "feature")));
     } else if constexpr (is_node<E> && !is_node_of<at_operation, E>) {
         with_children(e, [&](auto const&... children) { (check_feature_tables(children, features, owner), ...); });
     }

@@ -120,7 +120,7 @@ struct lse_output {
     lse_output of_sequence(auto const& at) const {
         if (target.extent(Rank - 1) != at.all_queries)
             raise_error(shape_error("lse is ", target.extents, ", the sequences have ",
-                              detail::counted(at.all_queries, "query"), " together"));
+                                    detail::counted(at.all_queries, "query"), " together"));
         auto rows = target;
         rows.data += at.first_query;
         rows.extents[Rank - 1] = at.queries;
@@ -166,8 +166,8 @@ struct listed_weights_output {
             if (auto const all = detail::as_numbers_of_rows(target, shapes.heads()); all.extents == edges)
                 return {
                     {all.data, {edges[0], edges[1], 1, edges[2]}, {all.stride(0), all.stride(1), 0, 1}}, list, true};
-        raise_error(shape_error("weights are ", target.extents, " and must be ", pairs, ", (batch, head, query, key), or ",
-                          edges, ", (batch, head, edge)"));
+        raise_error(shape_error("weights are ", target.extents, " and must be ", pairs,
+                                ", (batch, head, query, key), or ", edges, ", (batch, head, edge)"));
     }
 };
 

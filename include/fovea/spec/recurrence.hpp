@@ -212,7 +212,7 @@ template <class T>
 view<T, 4> state_of_sequence(view<T, 4> const& all, index_t number, index_t sequences, std::string_view name) {
     if (all.extent(0) != sequences)
         raise_error(shape_error(name, " has ", detail::counted(all.extent(0), "state"), " for ",
-                          detail::counted(sequences, "sequence")));
+                                detail::counted(sequences, "sequence")));
     return {all.place(number, index_t{0}, index_t{0}, index_t{0}),
             {1, all.extent(1), all.extent(2), all.extent(3)},
             all.strides};

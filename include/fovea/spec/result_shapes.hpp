@@ -50,10 +50,11 @@ void check_row_map(M const& map, index_t features, char const* argument) {
     if constexpr (linear_map<M>) {
         if (features != inputs_of(map))
             raise_error(shape_error(argument, " has ", detail::counted(features, "feature"),
-                              ", the matrix it is multiplied by takes ", inputs_of(map)));
+                                    ", the matrix it is multiplied by takes ", inputs_of(map)));
         if (has_bias(map) && map.bias->extent(0) != outputs_of(map))
-            raise_error(shape_error("the bias added to ", argument, " has ", detail::counted(map.bias->extent(0), "element"),
-                              ", the matrix gives ", detail::counted(outputs_of(map), "feature")));
+            raise_error(shape_error("the bias added to ", argument, " has ",
+                                    detail::counted(map.bias->extent(0), "element"), ", the matrix gives ",
+                                    detail::counted(outputs_of(map), "feature")));
     }
 }
 
@@ -115,7 +116,7 @@ extents_t<4> finished_extents(Finish const& f, extents_t<4> const& before, exten
         auto const after = source == before ? before : side_by_side(before);
         if (after != source)
             raise_error(shape_error("residual adds the source of the queries, which is ", source,
-                              ", to the result, which is ", after));
+                                    ", to the result, which is ", after));
         return after;
     } else {
         return side_by_side(before);

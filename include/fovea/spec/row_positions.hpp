@@ -49,11 +49,12 @@ struct row_positions {
     /// name what has it.
     FOVEA_INLINE void check(extents_t<4> const& rows, char const* word, char const* argument) const {
         if (first_of && first_of->extent(0) != rows[0])
-            raise_error(shape_error(word, " on ", argument, ": ", detail::there_are(first_of->extent(0), "first position"),
-                              " for a batch of ", rows[0]));
+            raise_error(shape_error(word, " on ", argument, ": ",
+                                    detail::there_are(first_of->extent(0), "first position"), " for a batch of ",
+                                    rows[0]));
         if (table && (table->extent(1) != rows[2] || (table->extent(0) != 1 && table->extent(0) != rows[0])))
-            raise_error(shape_error(word, " on ", argument, ": positions are ", table->extents, ", (batch, position) is ",
-                              extents_t<2>{rows[0], rows[2]}));
+            raise_error(shape_error(word, " on ", argument, ": positions are ", table->extents,
+                                    ", (batch, position) is ", extents_t<2>{rows[0], rows[2]}));
     }
 
 private:

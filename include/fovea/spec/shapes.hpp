@@ -111,10 +111,10 @@ template <class T>
 constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, char const* argument) {
     if (v.extent(1) != 1)
         raise_error(shape_error(argument, " has ", detail::counted(v.extent(1), "head"),
-                          "; an attention that makes its own heads takes (batch, position, feature)"));
+                                "; an attention that makes its own heads takes (batch, position, feature)"));
     if (v.extent(3) % heads != 0)
         raise_error(shape_error(argument, " has ", detail::counted(v.extent(3), "feature"), ", not a multiple of its ",
-                          detail::counted(heads, "head")));
+                                detail::counted(heads, "head")));
     auto const size = v.extent(3) / heads;
     return {v.data, {v.extent(0), heads, v.extent(2), size}, {v.stride(0), size, v.stride(2), 1}};
 }
@@ -147,12 +147,12 @@ void check_operands(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> c
     require_equal(v[2], k[2], "value", "position", "key");
     if (k[1] == 0 || q[1] % k[1] != 0)
         raise_error(shape_error("query has ", detail::counted(q[1], "head"), ", not a multiple of the ",
-                          detail::counted(k[1], "head"), " of key and value"));
+                                detail::counted(k[1], "head"), " of key and value"));
     using expression = decltype(std::declval<Score const&>().expression());
     if constexpr (detail::compares_features<expression>)
         if (q[3] != k[3])
             raise_error(shape_error("the score compares query and key feature by feature: query has ",
-                              detail::counted(q[3], "feature"), ", key has ", k[3]));
+                                    detail::counted(q[3], "feature"), ", key has ", k[3]));
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -39,7 +39,7 @@ struct step_gates {
         if (!table || table->extent(2) == 1) return result;
         if (table->extent(2) != all)
             raise_error(shape_error(name, " is ", table->extents, ", the sequences have ", detail::counted(all, "key"),
-                              " together"));
+                                    " together"));
         result.table->data = table->place(index_t{0}, index_t{0}, first, index_t{0});
         result.table->extents[2] = count;
         return result;
@@ -58,8 +58,9 @@ struct step_gates {
             auto const has = table->extents[axis];
             bool const fits = has == 1 || (has == key[axis] && (axis < 3 || by_feature));
             if (!fits)
-                raise_error(shape_error(name, " is ", table->extents, ", (batch, head, position, feature) of the keys is ",
-                                  key, (by_feature ? "" : ", and it has one number for each step")));
+                raise_error(shape_error(name, " is ", table->extents,
+                                        ", (batch, head, position, feature) of the keys is ", key,
+                                        (by_feature ? "" : ", and it has one number for each step")));
         }
     }
 

@@ -55,11 +55,11 @@ void check_stored(extents_t<4> const& cache, view<Stored, 4> const& stored, view
     require_sound(region_of(stored, "store: the cache"));
     if (source.extent(0) != cache[0] || source.extent(1) != cache[1] || source.extent(3) != cache[3])
         raise_error(shape_error("store: source is ", source.extents, " and the cache holds ", cache[0], " x ", cache[1],
-                          " heads of ", counted(cache[3], "feature")));
+                                " heads of ", counted(cache[3], "feature")));
     index_t const count = source.extent(2);
     if (first < 0 || first > cache[2] || count > cache[2] - first)
-        raise_error(shape_error("store: source has ", counted(count, "position"), " from ", first, " on, and the cache has ",
-                          cache[2]));
+        raise_error(shape_error("store: source has ", counted(count, "position"), " from ", first,
+                                " on, and the cache has ", cache[2]));
     check_written(stored, from);
 }
 
@@ -73,8 +73,8 @@ void check_stored(extents_t<4> const& pages, view<Stored, 4> const& stored, view
     for (index_t b = 0; b < source.extent(0); ++b)
         for (index_t n = first; n < first + source.extent(2); ++n)
             if (index_t const page = table(b, n / pages[2]); page < 0 || page >= pages[0])
-                raise_error(shape_error("store: position ", n, " of batch ", b, " has page ", page, " in the table, of ",
-                                  counted(pages[0], "page")));
+                raise_error(shape_error("store: position ", n, " of batch ", b, " has page ", page,
+                                        " in the table, of ", counted(pages[0], "page")));
 }
 
 /// The place of a row: in one array, (batch, head, position), or in pages, (page, head, slot).

@@ -43,7 +43,7 @@ void check_source(Source const& source, unsigned seed = 1) {
             finite = finite && std::isfinite(number);
             if (got != number && !(std::isnan(got) && std::isnan(number)))
                 raise_error(law_broken("load gives " + std::to_string(got) + " at " + at(b, h, n) + ", feature "
-                                 + std::to_string(c) + ", where the source has " + std::to_string(number)));
+                                       + std::to_string(c) + ", where the source has " + std::to_string(number)));
         }
         if (static_cast<bool>(source.finite(rows)) != finite)
             raise_error(law_broken("finite is wrong from " + at(b, h, first) + " on"));

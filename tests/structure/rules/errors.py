@@ -47,7 +47,7 @@ def check_exceptions(tree: Tree, page: str, report: Report) -> int:
     thrown = 0
     for header in tree.headers():
         for kind in ("shape_error", "graph_error", "std::invalid_argument", "std::logic_error"):
-            for texts in texts_of(tree.header(header), f"throw {kind}("):
+            for texts in texts_of(tree.header(header), f"{kind}("):
                 thrown += 1
                 for part in map(str.strip, texts):
                     if len(part) > 5 and part not in page:

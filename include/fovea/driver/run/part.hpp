@@ -30,7 +30,8 @@ public:
     part(integer_argument i, integer_argument n, void* memory = nullptr, std::size_t bytes = 0)
         : index_(i), count_(n), memory_(static_cast<std::byte*>(memory)), bytes_(memory == nullptr ? 0 : bytes) {
         if (index_ < 0 || index_ >= count_)
-            raise_error(shape_error("part(i, n): i is ", index_, " and must be at least 0 and below n, which is ", count_));
+            raise_error(
+                shape_error("part(i, n): i is ", index_, " and must be at least 0 and below n, which is ", count_));
     }
     index_t workers() const { return count_; }
 
@@ -49,7 +50,7 @@ public:
     void require_memory(std::size_t needed) const {
         if (bytes_ < skipped_bytes() + needed)
             raise_error(shape_error("part(i, n, memory, bytes): bytes is ", bytes_, " and must be at least ",
-                              skipped_bytes() + needed, ", see workspace_size"));
+                                    skipped_bytes() + needed, ", see workspace_size"));
     }
 
 private:

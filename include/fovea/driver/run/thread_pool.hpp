@@ -15,6 +15,58 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// A mutex; `lock` keeps it until it ends.
+class mutex {
+public:
+    mutex() = default;
+    mutex(mutex const&) = delete;
+    mutex& operator=(mutex const&) = delete;
+
+    class lock {
+    public:
+        explicit lock(mutex& m) : mutex_(m.handle_) { acquire(); }
+        lock(lock const&) = delete;
+        lock& operator=(lock const&) = delete;
+        ~lock() {
+            if (locked_) release();
+        }
+        void acquire() {
+            mutex_.lock();
+            locked_ = true;
+        }
+        void release() {
+            locked_ = false;
+            mutex_.unlock();
+        }
+
+    private:
+        friend class condition;
+        system::mutex& mutex_;
+        bool locked_ = false;
+    };
+
+private:
+    system::mutex handle_;
+};
+
+/// A condition that threads wait for while they hold a mutex.
+class condition {
+public:
+    condition() = default;
+    condition(condition const&) = delete;
+    condition& operator=(condition const&) = delete;
+
+    template <class Predicate>
+    void wait(mutex::lock& lock, Predicate const& done) {
+        while (!done()) handle_.wait(lock.mutex_);
+    }
+    void notify_one() { handle_.notify_one(); }
+    void notify_all() { handle_.notify_all(); }
+
+private:
+    system::condition handle_;
+};
+
 /// Tasks that are worked on together: task(index, worker) for all indices below a count, in order as threads become
 /// free. It is an object of the thread that began it, and ends when all who joined have left.
 ///

@@ -188,9 +188,8 @@ struct integer_products<Arch> : word_columns<Arch> {
     FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
         auto const first = bits::as_integers(a.value).data, second = bits::as_integers(b.value).data;
         auto total = bits::as_integers(sum.value).data;
-        unrolled<4>([&](auto byte) FOVEA_LAMBDA {
-            total += (first >> 8 * byte & 0xff) * (second << 8 * (3 - byte) >> 24);
-        });
+        unrolled<4>([&](auto byte)
+                        FOVEA_LAMBDA { total += (first >> 8 * byte & 0xff) * (second << 8 * (3 - byte) >> 24); });
         return {bits::as_reals(total)};
     }
 };

@@ -34,7 +34,7 @@ FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, extents_
     auto const needed = state_extents(a, shapes);
     if (extents != needed)
         raise_error(shape_error(name, " is ", extents, ", (batch, head, feature of key, feature of value)",
-                          (divides_by_sum<A> ? " and the sum of the keys" : ""), " is ", needed));
+                                (divides_by_sum<A> ? " and the sum of the keys" : ""), " is ", needed));
 }
 
 /// Errors: shape_error when a gate or a rate does not fit, or queries and keys do not go side by side.
@@ -44,7 +44,7 @@ FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes) {
         auto const aggregate = core_of(a.aggregate);
         if (is_causal_attention<A> && shapes.queries() != shapes.keys())
             raise_error(shape_error("a running state goes along queries and keys together: query has ",
-                              detail::counted(shapes.queries(), "position"), ", key has ", shapes.keys()));
+                                    detail::counted(shapes.queries(), "position"), ", key has ", shapes.keys()));
         if constexpr (decltype(aggregate)::gated) aggregate.gate.decay.check(shapes.key, true, "gated");
         if constexpr (decltype(aggregate)::corrected) aggregate.correction.rate.check(shapes.key, false, "delta");
     }
@@ -171,7 +171,7 @@ FOVEA_INLINE void check_extents(A const& a, Call& call) {
     auto const expected = result_shape(a, call.shapes, call.query.extents);
     if (call.result.extents != expected)
         raise_error(shape_error("result is ", call.result.extents, " and must be ", expected,
-                          ", (batch, head, position, feature)"));
+                                ", (batch, head, position, feature)"));
     auto const check = [&](auto const& output) {
         using type = std::remove_cvref_t<decltype(output)>;
         if constexpr (concerns_state<type>)

@@ -35,7 +35,7 @@ inline constexpr char const* gradient_of_result = "the gradient of the result";
 inline void require_gradient_of_result(extents_t<4> const& given, extents_t<4> const& expected) {
     if (given != expected)
         raise_error(shape_error(gradient_of_result, " is ", given, " and must be ", expected,
-                          ", (batch, head, position, feature)"));
+                                ", (batch, head, position, feature)"));
 }
 
 /// A specification that runs in each sequence of a ragged batch.
@@ -62,7 +62,7 @@ void check_targets(A const& a, Bound const& bound, Arriving const& arriving, Ask
         target = region_of_target(each, count++);
         if (each.wanted && each.target.extents != each.of.extents)
             raise_error(shape_error(target.name, target.owner, " is ", each.target.extents, ", its array is ",
-                              each.of.extents));
+                                    each.of.extents));
         require_sound(target);
     };
     (check(asked), ...);
@@ -125,7 +125,7 @@ struct bound_gradient {
         extents_t<4> const needed{n.batches(), n.heads(), n.queries(), n.features()};
         if (rows.result().extents != needed)
             raise_error(shape_error("the saved rows are those of a result ", rows.result().extents, ", this call has ",
-                              needed));
+                                    needed));
         saved = rows.rows();
     }
 };
@@ -223,8 +223,8 @@ void check_heads_of_tables(E const& e, index_t heads, Sums const& sums) {
                 if (table.table.extent(axis) > heads && table.table.extent(axis) != everywhere
                     && sums.asks(table.table))
                     raise_error(shape_error("grad names a table ", table.table.extents, " with ",
-                                      counted(table.table.extent(axis), "element"), " along axis ", axis,
-                                      ", one for each head, and the call has ", counted(heads, "head")));
+                                            counted(table.table.extent(axis), "element"), " along axis ", axis,
+                                            ", one for each head, and the call has ", counted(heads, "head")));
             };
             int axis = 0;
             ((std::is_same_v<std::remove_cvref_t<decltype(indices)>, head_t> ? require_few(axis) : void(), ++axis),

@@ -114,12 +114,13 @@ public:
             for_each_read([&](fovea::detail::memory_region const& read) {
                 if (!here.empty() && read.data == here.data && read.element == here.element)
                     raise_error(shape_error("grad names an array ", asked.of.extents,
-                                      " of which the call has no gradient: it begins where ", read.name, read.owner,
-                                      " does, and that is of other extents or has no rule"));
+                                            " of which the call has no gradient: it begins where ", read.name,
+                                            read.owner, " does, and that is of other extents or has no rule"));
             });
-            raise_error(shape_error("grad names an array ", asked.of.extents,
-                              " of which the call has no gradient: it reads none with the same elements, extents and "
-                              "strides as an operand, a matrix, a bias or a table of reals"));
+            raise_error(
+                shape_error("grad names an array ", asked.of.extents,
+                            " of which the call has no gradient: it reads none with the same elements, extents and "
+                            "strides as an operand, a matrix, a bias or a table of reals"));
         };
         std::apply([&](auto const&... each) { (check(each), ...); }, asked_);
     }

@@ -207,9 +207,9 @@ void check_index(view<T const, Rank> const& table, int axis, Index const& index,
         read_search<Index, Readers> search{index, table.extent(axis), readers};
         if (!pairs.any_outside(search)) return;
         auto const& b = search.found;
-        raise_error(shape_error("a table of extents ", table.extents, " is read at ", search.read_at, " along axis ", axis,
-                          ", which has ", counted(table.extent(axis), "element"), ": batch ", b.batch.lo, ", head ",
-                          b.head.lo, ", q_idx ", b.q_idx.lo, ", kv_idx ", b.kv_idx.lo));
+        raise_error(shape_error("a table of extents ", table.extents, " is read at ", search.read_at, " along axis ",
+                                axis, ", which has ", counted(table.extent(axis), "element"), ": batch ", b.batch.lo,
+                                ", head ", b.head.lo, ", q_idx ", b.q_idx.lo, ", kv_idx ", b.kv_idx.lo));
     }
 }
 
@@ -220,8 +220,8 @@ void require_signed(view<T const, Rank> const& table) {
         auto const greatest = range_of(table, whole_of(table), std::numeric_limits<index_t>::max());
         if (greatest.lo < 0)
             raise_error(shape_error("a table of extents ", table.extents,
-                              " holds an unsigned integer of 2^63 or "
-                              "more: integers in expressions are at most 2^63 - 1"));
+                                    " holds an unsigned integer of 2^63 or "
+                                    "more: integers in expressions are at most 2^63 - 1"));
     }
 }
 
@@ -349,13 +349,13 @@ void check_visible_pages(A const& a, Rows const& rows, operand_shapes const& sha
         if (pairs_of(a, shapes).any_outside(search)) {
             auto const& pair = search.found;
             raise_error(shape_error(argument, " has no page for position ", pair.kv_idx.lo, " of batch ", pair.batch.lo,
-                              ", where its table has ", search.read_at, ", and query ", pair.q_idx.lo, " of head ",
-                              pair.head.lo, " sees it: mask such positions, as key_lengths does"));
+                                    ", where its table has ", search.read_at, ", and query ", pair.q_idx.lo,
+                                    " of head ", pair.head.lo, " sees it: mask such positions, as key_lengths does"));
         }
         if (search.left < 0)
             raise_error(shape_error(argument,
-                              " has pages that are not there, and it could not be found out whether a query "
-                              "sees a position in one: mask such positions, as key_lengths does"));
+                                    " has pages that are not there, and it could not be found out whether a query "
+                                    "sees a position in one: mask such positions, as key_lengths does"));
     }
 }
 

@@ -94,14 +94,16 @@ struct ragged_t {
     void check(index_t queries, index_t keys) const {
         if (query_offsets.extent(0) != key_offsets.extent(0))
             raise_error(shape_error("ragged: ", detail::there_are(query_offsets.extent(0), "query offset"), " and ",
-                              detail::counted(key_offsets.extent(0), "key offset")));
+                                    detail::counted(key_offsets.extent(0), "key offset")));
         check(query_offsets, queries, "query");
         check(key_offsets, keys, "key");
     }
 
 private:
     static void check(view<Index const, 1> const& offsets, index_t positions, char const* name) {
-        auto const say = [&](auto const&... what) { raise_error(shape_error("ragged: the ", name, " offsets ", what...)); };
+        auto const say = [&](auto const&... what) {
+            raise_error(shape_error("ragged: the ", name, " offsets ", what...));
+        };
         index_t const n = offsets.extent(0);
         if (n == 0 || offsets(index_t{0}) != 0) say("do not begin with 0");
         for (index_t i = 1; i < n; ++i)
@@ -237,7 +239,7 @@ void check_packed(ragged_attention<Index, A> const& of, Call const& call, Out co
                                        std::pair(v.extent(0), "value"), std::pair(out.extent(0), name_of_out)})
         if (extent != 1)
             raise_error(shape_error(name, " has ", counted(extent, "batch element"),
-                              "; a ragged call takes one, with its sequences packed one after another"));
+                                    "; a ragged call takes one, with its sequences packed one after another"));
     check_added_rows(a, 1, q.extent(2));
     if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "position", "key");
     if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), name_of_out, "position", "query");
