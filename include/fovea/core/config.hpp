@@ -65,9 +65,9 @@
 
 // A hexadecimal digit for four of them.
 #define FOVEA_DIGIT(a, b, c, d) \
-    FOVEA_JOIN(FOVEA_HEX_, FOVEA_HAS(a), FOVEA_HAS(b), FOVEA_HAS(c), FOVEA_HAS(d), , , , , , )
+    FOVEA_JOIN(FOVEA_HEX_, FOVEA_HAS(a), FOVEA_HAS(b), FOVEA_HAS(c), FOVEA_HAS(d), , , , , , , , )
 #define FOVEA_JOIN(...) FOVEA_JOIN_NOW(__VA_ARGS__)
-#define FOVEA_JOIN_NOW(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##i##j##k
+#define FOVEA_JOIN_NOW(a, b, c, d, e, f, g, h, i, j, k, l, m) a##b##c##d##e##f##g##h##i##j##k##l##m
 #define FOVEA_HEX_0000 0
 #define FOVEA_HEX_0001 1
 #define FOVEA_HEX_0010 2
@@ -98,4 +98,6 @@
                FOVEA_DIGIT(FOVEA_MATRIX_UNIT, __AMX_INT8__, __AMX_BF16__, __APX_F__),                          \
                FOVEA_DIGIT(__ARM_FEATURE_ATOMICS, __ARM_FEATURE_DOTPROD, __ARM_FEATURE_FP16_VECTOR_ARITHMETIC, \
                            __ARM_FEATURE_BF16),                                                                \
-               FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__))
+               FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__),   \
+               FOVEA_DIGIT(__ALTIVEC__, __VSX__, __POWER9_VECTOR__, __VX__),                                   \
+               FOVEA_DIGIT(__ARM_NEON, __riscv_vector, __loongarch_sx, __wasm_simd128__))
