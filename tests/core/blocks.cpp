@@ -53,18 +53,25 @@ void check_rounding(double steps, Step const& step) {
 }  // namespace
 
 TEST_CASE("blocks have the bytes of their formats", "[core]") {
-    std::array<unsigned char, 34> eight{0x00, 0x38, 127, 0x81};  // the scale 0.5, then 127, -127, 0, ...
+    auto const in_memory = [](std::uint16_t half, int byte) {  // in the order of the processor
+        return std::bit_cast<std::array<unsigned char, 2>>(half)[static_cast<std::size_t>(byte)];
+    };
+    auto const half = [&](int byte) { return in_memory(0x3800, byte); };
+    auto const two = [&](int byte) { return in_memory(0x4000, byte); };
+    auto const minus_one = [&](int byte) { return in_memory(0xbc00, byte); };
+    std::array<unsigned char, 34> eight{half(0), half(1), 127, 0x81};  // the scale 0.5, then 127, -127, 0, ...
     auto const of_8 = numbers_of(of_bytes<q8_0>(eight));
     CHECK(of_8[0] == 63.5f);
     CHECK(of_8[1] == -63.5f);
     CHECK(of_8[31] == 0);
-    std::array<unsigned char, 18> four{0x00, 0x40, 0xf0, 0x08};  // 2; the lower quarters 0, 8, 0, ..., the upper 15, 0
+    std::array<unsigned char, 18> four{two(0), two(1), 0xf0,
+                                       0x08};  // 2; the lower quarters 0, 8, 0, ..., the upper 15, 0
     auto const of_4 = numbers_of(of_bytes<q4_0>(four));
     CHECK(of_4[0] == -16);
     CHECK(of_4[16] == 14);
     CHECK(of_4[1] == 0);
     CHECK(of_4[17] == -16);
-    std::array<unsigned char, 20> least{0x00, 0x40, 0x00, 0xbc, 0xf0, 0x08};  // 2, -1
+    std::array<unsigned char, 20> least{two(0), two(1), minus_one(0), minus_one(1), 0xf0, 0x08};  // 2, -1
     auto const of_least = numbers_of(of_bytes<q4_1>(least));
     CHECK(of_least[0] == -1);
     CHECK(of_least[16] == 29);

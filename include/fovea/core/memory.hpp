@@ -27,9 +27,9 @@ struct memory_region {
     static constexpr std::size_t most_axes = 8;
     char const* name = "";
     char const* owner = "";
-    std::uintptr_t data = 0;
-    index_t element = 1;    // bytes; 0 where elements are bits
-    index_t first_bit = 0;  // within the first byte
+    std::uint64_t data = 0;  // the address, of 64 bits as strides are: differences wrap around in them
+    index_t element = 1;     // bytes; 0 where elements are bits
+    index_t first_bit = 0;   // within the first byte
     int twin = 0;  // what is read may be what is written, element by element, where both have the same number, not 0
     std::size_t rank = 0;
     std::array<index_t, most_axes> extents{}, strides{};  // in elements

@@ -41,7 +41,7 @@ inline memory_reach reach_of(memory_region const& r) {
 }
 
 FOVEA_ONCE_DEFINED void require_sound(memory_region const& r) {
-    constexpr auto address_space = std::uint64_t{1} << 57;  // bytes; no processor has more virtual memory
+    constexpr auto address_space = std::uint64_t{1} << (sizeof(void*) == 8 ? 57 : 32);  // bytes of virtual memory
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
             raise_error(shape_error(r.name, r.owner, " has extent ", r.extents[axis], " along axis ", axis,

@@ -97,8 +97,11 @@ struct registers<T, arch::portable> {
     FOVEA_INLINE static void make_opaque(vector& a) {
 #if defined(__SSE2__)
         asm("" : "+x"(a.data));
-#elif defined(__aarch64__) || defined(__ARM_NEON)
+#elif defined(__aarch64__)
         asm("" : "+w"(a.data));
+#elif defined(__ARM_NEON)
+        if constexpr (sizeof(T) == 4) asm("" : "+w"(a.data));
+        else asm("" : "+m"(a.data));
 #elif defined(__VSX__)
         asm("" : "+wa"(a.data));
 #elif defined(__VX__)
