@@ -16,7 +16,9 @@ from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
 from ._kernel import TracedKernel, kernel
 from ._library import BoundKernel, Library
+from ._picture import MaskPicture, attention_map
 from ._prebuild import prebuild
+from ._svg import Picture
 
 __all__ = [
     "Argument",
@@ -31,11 +33,14 @@ __all__ = [
     "KVCache",
     "Kernel",
     "Library",
+    "MaskPicture",
+    "Picture",
     "Rotary",
     "ShapeError",
     "TracedKernel",
     "UnsupportedError",
     "attend",
+    "attention_map",
     "gradient",
     "kernel",
     "kernels",
