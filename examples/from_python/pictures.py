@@ -37,11 +37,11 @@ def heads() -> fovea.Picture:
 
 
 def rotating(positions: np.ndarray, shifts: list[int]) -> np.ndarray:
-    """Features (head, position, feature) by which a query finds the keys at a distance, and every so many beyond."""
+    """Features (1, head, position, feature) by which a query finds the keys at a distance, and every so many beyond."""
     rates = 2 * np.pi / np.array([12, 24, 48, 96])
     angles = rates * (positions[:, None] - np.array(shifts)[:, None, None])
     strength = np.array([1.0, 1.5, 2.0, 2.5])[:, None, None]
-    return (strength * np.concatenate([np.cos(angles), np.sin(angles)], -1)).astype(np.float32)
+    return (strength * np.concatenate([np.cos(angles), np.sin(angles)], -1)).astype(np.float32)[None]
 
 
 if __name__ == "__main__":

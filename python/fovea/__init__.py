@@ -16,7 +16,8 @@ from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
 from ._kernel import TracedKernel, kernel
 from ._library import BoundKernel, Library
-from ._picture import MaskPicture, attention_map
+from ._map import attention_map
+from ._picture import MaskPicture
 from ._prebuild import prebuild
 from ._svg import Picture
 

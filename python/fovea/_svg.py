@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,9 @@ import numpy.typing as npt
 INK, MUTED, GRID, PAPER = "#1f2933", "#616e7c", "#dde3ea", "#fbfcfd"
 RAMP = np.array([[214, 230, 244], [158, 202, 225], [66, 146, 198], [8, 81, 156], [8, 36, 82]], float)
 BELOW = np.array([[250, 226, 205], [253, 184, 120], [241, 105, 19], [166, 54, 3], [92, 28, 2]], float)
+
+MOST_PANELS = 16
+_CELLS = 100_000  # of all rasters of a picture, which then takes less than 200 kB
 
 _MARGIN, _GAP = 24.0, 22.0
 _WIDTHS = {1: 400.0, 2: 280.0, 3: 210.0, 4: 160.0}  # of panels, by how many stand side by side
@@ -40,6 +44,24 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+
+def cell_of(pairs: int) -> int:
+    """How many queries and keys are drawn as one, so that not too many cells are."""
+    return 1 if pairs <= _CELLS else math.isqrt((pairs - 1) // _CELLS) + 1
+
+
+def names_of_panels(shape: tuple[int, ...], heads: Sequence[str] | None) -> list[str]:
+    batch, of_heads = shape
+    names: list[str] = []
+    for b, h in np.ndindex(batch, of_heads):
+        head = str(heads[h]) if heads is not None else f"head {h}" if of_heads > 1 else ""
+        names.append(", ".join(part for part in (f"batch {b}" if batch > 1 else "", head) if part))
+    return names
+
+
+def left_out(panels: int) -> list[str]:
+    return [f"The first {MOST_PANELS} of {panels} are drawn."] if panels > MOST_PANELS else []
 
 
 def colour(share: float, ramp: npt.NDArray[np.float64] = RAMP) -> str:
@@ -114,7 +136,7 @@ class Axis:
             return []
         if self.labels is not None:
             step = max(1, -int(-9 * self.count // length))
-            return [((i + 0.5) / self.count, self.labels[i]) for i in range(0, self.count, step)]
+            return [((i + 0.5) / self.count, str(self.labels[i])) for i in range(0, self.count, step)]
         most, step = max(2, int(length // 36)), 1
         while self.count > most * step:
             step *= 2
@@ -229,7 +251,7 @@ class Card:
 def _longest(axis: Axis, least: int) -> int:
     if axis.labels is None:
         return max(len(str(axis.count)), min(least, 3))
-    return max((len(label) for label in axis.labels), default=0)
+    return max((len(str(label)) for label in axis.labels), default=0)
 
 
 def _wrapped(words: str, room: int, most: int) -> list[str]:

@@ -7,6 +7,7 @@ import base64
 import re
 import struct
 import zlib
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,6 +16,7 @@ import pytest
 
 import fovea
 
+HOW_TO = Path(__file__).parents[2] / "docs" / "how_to"
 SVG = "{http://www.w3.org/2000/svg}"
 QUERIES, KEYS = 37, 53
 RNG = np.random.default_rng(3)
@@ -105,7 +107,7 @@ def check_picture(name: str, mask: Any, seen: np.ndarray) -> bool:
     for block in ((1, 1), (4, 4), (8, 3)):
         picture = mask.picture(queries=QUERIES, keys=KEYS, block=block)
         np.testing.assert_array_equal(picture.blocks, shares(seen, block)[None, None], name)
-    words = " ".join(t.text or "" for t in ElementTree.fromstring(picture.svg).iter(f"{SVG}text"))
+    words = " ".join(words_of(picture))
     for kind, those in (("full", picture.blocks == 1), ("empty", picture.blocks == 0)):
         assert f"{kind}: {those.sum()} " in words, name
     blind = int((~seen.any(1)).sum())
@@ -129,6 +131,40 @@ def test_sizes_are_those_of_tables() -> None:
     graph = fovea.Graph.from_edges(6, [(0, 3), (5, 8), (5, 1)])
     drawn = fovea.neighbors(graph).picture(block=1).blocks[0, 0]
     assert [*zip(*np.nonzero(drawn))] == [(0, 3), (5, 1), (5, 8)] and drawn.shape == (6, 9)
+
+
+def test_extremes_are_drawn() -> None:
+    for n, m in ((1, 1), (1, 300), (300, 1), (3, 17)):
+        picture = fovea.causal_at_end.picture(queries=n, keys=m, block=(np.int64(2), 1000))
+        assert picture.blocks.shape == (1, 1, (n + 1) // 2, 1) and ElementTree.fromstring(picture.svg) is not None
+        assert ElementTree.fromstring(fovea.attention_map(np.zeros((n, m))).svg) is not None
+    everywhere = fovea.where(fovea.kv_idx >= 0).picture(queries=4, keys=4)
+    assert (everywhere.blocks == 1).all() and "100 % of pairs are seen" in everywhere.svg
+    nowhere = fovea.where(fovea.kv_idx < 0).picture(queries=4, keys=4)
+    assert (nowhere.blocks == 0).all() and "; 4 queries see no key" in " ".join(words_of(nowhere))
+    assert "NaN or inf: 4" in fovea.attention_map(np.full((2, 2), np.nan)).svg
+    long = fovea.document(np.zeros(100_000, int))
+    assert long._repr_svg_() is None, "a notebook does not wait for ten thousand million pairs"
+
+
+def test_pages_show_pictures_as_they_are_made(tmp_path: Path) -> None:
+    import pictures
+
+    pictures.mask().save(tmp_path / "mask.svg")
+    kept, made = (HOW_TO / "mask_of_heads.svg").read_text(), (tmp_path / "mask.svg").read_text()
+    for a, b in zip(images_of(kept), images_of(made), strict=True):
+        np.testing.assert_array_equal(a, b)
+    without = re.compile(r"base64,[^\"]*")  # other versions of zlib write other bytes
+    assert without.sub("", kept) == without.sub("", made)
+
+
+@pytest.mark.night
+def test_pages_show_weights_as_they_are() -> None:
+    import pictures
+
+    kept, made = (HOW_TO / "weights_of_heads.svg").read_text(), pictures.heads().svg
+    for a, b in zip(images_of(kept), images_of(made), strict=True):
+        assert np.abs(a.astype(int) - b).mean() < 0.5
 
 
 def test_kernels_are_drawn_for_their_calls() -> None:
@@ -160,13 +196,17 @@ def test_kernels_are_drawn_for_their_calls() -> None:
         (fovea.ArgumentError, "its arguments do not fit", lambda: fovea.document.picture()),
         (fovea.ArgumentError, "a text in C++", lambda: fovea.kernel("scaled_dot | causal | softmax").picture()),
         (fovea.ShapeError, "weights is (3,)", lambda: fovea.attention_map(np.ones(3))),
-        (fovea.ShapeError, "keys has 1 label, the weights have 4", lambda: fovea.attention_map(np.ones((4, 4)), keys="a")),
+        (fovea.ShapeError, "keys has 1 label", lambda: fovea.attention_map(np.ones((4, 4)), keys=["a"])),
         (fovea.ArgumentError, "scale is 'root'", lambda: fovea.attention_map(np.ones((4, 4)), scale="root")),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(error: type[Exception], sentence: str, draw: Any) -> None:
     with pytest.raises(error, match=re.escape(sentence)):
         draw()
+
+
+def words_of(picture: fovea.Picture) -> list[str]:
+    return [t.text or "" for t in ElementTree.fromstring(picture.svg).iter(f"{SVG}text")]
 
 
 def images_of(svg: str) -> list[np.ndarray]:
@@ -200,9 +240,8 @@ def test_maps_darken_with_weights() -> None:
 
 def test_maps_have_labels_and_numbers() -> None:
     weights = np.array([[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]])
-    svg = fovea.attention_map(weights, queries=["a", "b", "c"], keys=["x", "<y>"], title="A & B", caption="C").svg
-    words = {t.text for t in ElementTree.fromstring(svg).iter(f"{SVG}text")}
-    assert {"a", "b", "c", "x", "<y>", "A & B", "C", "query", "key", "1", ".25", ".75", "weight, linear"} <= words
+    drawn = fovea.attention_map(weights, queries=["a", "b", "c"], keys=["x", "<y>"], title="A & B", caption="C")
+    assert {"a", "b", "c", "x", "<y>", "A & B", "C", "query", "key", "1", ".25", ".75", "weight, linear"} <= {*words_of(drawn)}
 
 
 def test_large_maps_say_what_a_cell_is() -> None:
@@ -221,7 +260,6 @@ def test_large_maps_say_what_a_cell_is() -> None:
 
 def test_maps_take_edges_negative_numbers_and_nan() -> None:
     graph = fovea.Graph.from_edges(3, [(0, 1), (2, 2)])
-    svg = fovea.attention_map(np.array([[[0.5, 1.0]]]), graph=graph).svg
-    assert {".50", "1"} <= {t.text for t in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+    assert {".50", "1"} <= {*words_of(fovea.attention_map(np.array([[[0.5, 1.0]]]), graph=graph))}
     svg = fovea.attention_map([[-1.0, np.nan], [-np.inf, 2.0]]).svg
     assert "NaN or inf: 1" in svg and ">-2</text>" in svg and "value, linear" in svg
