@@ -55,9 +55,9 @@ def attention_map(
 
     Parameters
     ----------
-    weights : (queries, keys), (heads, queries, keys) or (batch, heads, queries, keys) of reals, or the results of a call
-        with outputs=("weights",), which have no heads where its queries have none: (batch, queries, keys). Scores will
-        do too: -inf is not seen.
+    weights : (queries, keys), (heads, queries, keys) or (batch, heads, queries, keys) of reals, or the results of a
+        call with outputs=("weights",), which have no heads where its queries have none: (batch, queries, keys). Scores
+        will do too: -inf is not seen.
     queries, keys, heads : labels, of which there are as many as there are positions or heads.
     title, caption : what stands above, the title in bold.
     scale : "linear" or "log"; without it linear, unless most of the weights are less than a twentieth of the largest.

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Array, as_numpy, as_table
-from ._errors import ArgumentError, GraphError, ShapeError
+from ._errors import ArgumentError, Error, GraphError, ShapeError
 from ._expression import Expression
 from ._graph import Graph, graph_of
 from ._meanings import ALWAYS, MEANINGS, Listed, Undecided, of_pair
@@ -142,7 +142,14 @@ class Mask:
 
     def _condition_of(self, stage: Stage) -> Any:
         """A mask as a condition."""
-        given = stage.arguments or ()
+        try:
+            return self._stated_by(stage, stage.arguments or ())
+        except Error:
+            raise
+        except (TypeError, ValueError, IndexError, AttributeError) as error:  # what the compiler refuses
+            raise ArgumentError(f"{stage!r} is no mask: its arguments do not fit") from error
+
+    def _stated_by(self, stage: Stage, given: tuple[Any, ...]) -> Any:
         if stage.name == "{0} && {1}":
             return self._condition_of(given[0]) & self._condition_of(given[1])
         if stage.name == "{0} || {1}":
@@ -157,10 +164,7 @@ class Mask:
         meaning = MEANINGS.get(stage.name)
         if meaning is None:
             raise Undecided
-        try:
-            return meaning(self, *given)
-        except (TypeError, ValueError, IndexError, AttributeError) as error:  # what the compiler refuses
-            raise ArgumentError(f"{stage!r} is no mask: its arguments do not fit") from error
+        return meaning(self, *given)
 
     def hint(self, queries: int, keys: int) -> None:
         """Says how many positions a word is made for."""

@@ -135,7 +135,7 @@ class Axis:
         if self.count == 0:
             return []
         if self.labels is not None:
-            step = max(1, -int(-9 * self.count // length))
+            step = max(1, -int(-13 * self.count // length))
             return [((i + 0.5) / self.count, str(self.labels[i])) for i in range(0, self.count, step)]
         most, step = max(2, int(length // 36)), 1
         while self.count > most * step:
