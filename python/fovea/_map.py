@@ -135,7 +135,8 @@ def of_pairs(of_edges: Array, graph: Graph, keys: int) -> Array:
     if graph.keys.max(initial=-1) >= keys:
         raise ShapeError(f"the graph has an edge from key {graph.keys.max()}, there are {counted(keys, 'key')}")
     dense = np.zeros((*of_edges.shape[:-1], graph.queries, keys), of_edges.dtype)
-    dense[..., np.repeat(np.arange(graph.queries), np.diff(graph.offsets)), graph.keys] = of_edges
+    in_rows = of_edges if graph.numbers is None else of_edges[..., graph.numbers]
+    dense[..., np.repeat(np.arange(graph.queries), np.diff(graph.offsets)), graph.keys] = in_rows
     return dense
 
 

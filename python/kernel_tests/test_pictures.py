@@ -167,6 +167,13 @@ def test_pages_show_weights_as_they_are() -> None:
         assert np.abs(a.astype(int) - b).mean() < 0.5
 
 
+@pytest.mark.night
+def test_masks_of_edges_are_asked_of_a_kernel() -> None:
+    graph = fovea.Graph.from_edges(6, [(0, 3), (5, 8), (5, 1), (2, 2)])
+    chosen = fovea.neighbors(graph) & fovea.where(fovea.param(np.array([1.0, -1.0, 1.0, 1.0]))[fovea.edge] > 0)
+    assert [*zip(*np.nonzero(chosen.picture(block=1).blocks[0, 0]))] == [(0, 3), (2, 2), (5, 1)]
+
+
 def test_kernels_are_drawn_for_their_calls() -> None:
     reach = np.array([4, 90])
 
@@ -263,5 +270,9 @@ def test_large_maps_say_what_a_cell_is() -> None:
 def test_maps_take_edges_negative_numbers_and_nan() -> None:
     graph = fovea.Graph.from_edges(3, [(0, 1), (2, 2)])
     assert {".50", "1"} <= {*words_of(fovea.attention_map(np.array([[[0.5, 1.0]]]), graph=graph))}
+    turned = fovea.Graph.from_edges(2, [(1, 0), (0, 1)])  # whose tables are in the order of these edges
+    panel = images_of(fovea.attention_map(np.array([[[0.25, 1.0]]]), graph=turned).svg)[0]
+    half = len(panel) // 2
+    assert panel[0, half].sum() < panel[half, 0].sum() < panel[0, 0].sum() == panel[half, half].sum()
     svg = fovea.attention_map([[-1.0, np.nan], [-np.inf, 2.0]]).svg
     assert "NaN or inf: 1" in svg and ">-2</text>" in svg and "value, linear" in svg
