@@ -108,8 +108,10 @@ def check_picture(name: str, mask: Any, seen: np.ndarray) -> bool:
         picture = mask.picture(queries=QUERIES, keys=KEYS, block=block)
         np.testing.assert_array_equal(picture.blocks, shares(seen, block)[None, None], name)
     words = " ".join(words_of(picture))
-    for kind, those in (("full", picture.blocks == 1), ("empty", picture.blocks == 0)):
+    for kind, fill, share in (("full", "#2171b5", 1), ("empty", "#ffffff", 0)):
+        those = picture.blocks[0, 0] == share
         assert f"{kind}: {those.sum()} " in words, name
+        np.testing.assert_array_equal(filled(picture, fill, those.shape), those, name)
     blind = int((~seen.any(1)).sum())
     return f"{blind} quer" in words or blind == 0
 
@@ -118,6 +120,16 @@ def shares(of: np.ndarray, block: tuple[int, int]) -> np.ndarray:
     """The share that holds in each block, in plain loops."""
     rows, columns = (range(0, n, size) for n, size in zip(of.shape, block))
     return np.array([[of[a : a + block[0], b : b + block[1]].mean() for b in columns] for a in rows])
+
+
+def filled(picture: fovea.Picture, fill: str, shape: tuple[int, int]) -> np.ndarray:
+    """The blocks that rectangles of a colour cover."""
+    covered = np.zeros(shape, bool)
+    for path in ElementTree.fromstring(picture.svg).iter(f"{SVG}path"):
+        if path.get("fill") == fill and path.get("transform"):
+            for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", path.get("d", "")):
+                covered[int(row), int(column) : int(column) + int(width)] = True
+    return covered
 
 
 def test_sizes_are_those_of_tables() -> None:
