@@ -22,13 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 import fovea
+from fovea._svg import INK, MUTED, PAPER, colour, text
 
 Array = npt.NDArray[Any]
 Arrow = tuple[str, Array, Array]  # a curve, where its arrow ends, and in which direction
 
 WIDTH = 800
-INK, MUTED, GRID, PAPER = "#1f2933", "#616e7c", "#dde3ea", "#fbfcfd"
-RAMP = np.array([[242, 247, 252], [198, 219, 239], [107, 174, 214], [33, 113, 181], [8, 48, 107]], float)
 
 
 def attention_weights(kernel: str, q: Any, k: Any, library: fovea.Library | None = None, **arguments: Any) -> Array:
@@ -38,25 +37,8 @@ def attention_weights(kernel: str, q: Any, k: Any, library: fovea.Library | None
     return weights
 
 
-def colour(share: float) -> str:
-    """Between nearly white, at 0, and dark blue, at 1."""
-    place = min(max(share, 0.0), 1.0) * (len(RAMP) - 1)
-    below = min(int(place), len(RAMP) - 2)
-    mixed = RAMP[below] + (RAMP[below + 1] - RAMP[below]) * (place - below)
-    return "#" + "".join(f"{round(c):02x}" for c in mixed)
-
-
 def number(x: float) -> str:
     return f"{x:.2f}".removeprefix("0")
-
-
-def text(
-    x: float, y: float, words: str, size: float = 14, anchor: str = "middle", fill: str = INK, more: str = ""
-) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}" fill="{fill}"{more}>'
-        f"{escape(words)}</text>"
-    )
 
 
 def page(height: float, title: str, subtitle: str, body: list[str]) -> str:
@@ -69,50 +51,6 @@ def page(height: float, title: str, subtitle: str, body: list[str]) -> str:
         text(40, 66, subtitle, 13, "start", MUTED),
     ]
     return "\n".join([*head, *body, "</svg>"]) + "\n"
-
-
-def map_svg(weights: Array, queries: list[str], keys: list[str], title: str, subtitle: str = "") -> str:
-    """A cell for each pair of query and key, the darker the more it weighs."""
-    left = 60 + 8.5 * max(map(len, queries))
-    top = 120 + 6.2 * max(map(len, keys))
-    cell = min(56.0, (WIDTH - left - 130) / len(keys))
-    most = float(np.max(weights, initial=1e-9))
-    right, bottom = left + cell * len(keys), top + cell * len(queries)
-    body = [cell_svg(left + cell * j, top + cell * i, cell, w, most) for (i, j), w in np.ndenumerate(weights)]
-    label = min(14.0, cell * 0.62)
-    for i, words in enumerate(queries):
-        body.append(text(left - 10, top + cell * (i + 0.5) + label / 3, words, label, "end"))
-    for j, words in enumerate(keys):
-        x, y = left + cell * (j + 0.5) + label / 3, top - 10
-        body.append(text(x, y, words, label, "start", INK, f' transform="rotate(-45 {x:.1f} {y:.1f})"'))
-    body.append(text((left + right) / 2, 96, "key", 13, "middle", MUTED))
-    middle = (top + bottom) / 2
-    body.append(text(34, middle, "query", 13, "middle", MUTED, f' transform="rotate(-90 34 {middle:.1f})"'))
-    body += scale_svg(right + 34, top, min(bottom - top, 260), most)
-    return page(bottom + 36, title, subtitle, body)
-
-
-def cell_svg(x: float, y: float, cell: float, weight: float, most: float) -> str:
-    share = weight / most
-    fill = colour(share) if weight > 0 else PAPER
-    square = f'<rect x="{x:.1f}" y="{y:.1f}" width="{cell:.1f}" height="{cell:.1f}" fill="{fill}" stroke="{GRID}"/>'
-    if cell < 34 or weight < 0.005:
-        return square
-    ink = "#ffffff" if share > 0.6 else INK
-    return square + text(x + cell / 2, y + cell / 2 + 4, number(weight), min(13, cell * 0.3), "middle", ink)
-
-
-def scale_svg(x: float, y: float, height: float, most: float) -> list[str]:
-    steps = 40
-    lines = [
-        f'<rect x="{x:.1f}" y="{y + height * i / steps:.1f}" width="16" height="{height / steps + 0.5:.1f}" '
-        f'fill="{colour(1 - i / (steps - 1))}"/>'
-        for i in range(steps)
-    ]
-    lines.append(text(x, y - 12, "weight", 13, "start", MUTED))
-    for share in (1.0, 0.5, 0.0):
-        lines.append(text(x + 24, y + height * (1 - share) + 5, f"{most * share:.2f}", 13, "start", MUTED))
-    return lines
 
 
 def graph_svg(graph: fovea.Graph, weights: Array, labels: list[str], title: str, subtitle: str = "") -> str:
@@ -205,7 +143,10 @@ def draw_map(kernel: str, given: dict[str, Any]) -> str:
     x = example_features(TOPICS)
     weights = attention_weights(kernel, x, x, **given)
     formula = next(k.formula for k in fovea.kernels() if k.name == kernel)
-    return map_svg(weights, SENTENCE, SENTENCE, f"Attention of {kernel}", short_formula(formula))
+    title, caption = f"Attention of {kernel}", short_formula(formula)
+    return fovea.attention_map(
+        weights, queries=SENTENCE, keys=SENTENCE, title=title, caption=caption, scale="linear"
+    ).svg
 
 
 def draw_graph(kernel: str, given: dict[str, Any]) -> str:

@@ -16,7 +16,10 @@ from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
 from ._kernel import TracedKernel, kernel
 from ._library import BoundKernel, Library
+from ._map import attention_map
+from ._picture import MaskPicture
 from ._prebuild import prebuild
+from ._svg import Picture
 
 __all__ = [
     "Argument",
@@ -31,11 +34,14 @@ __all__ = [
     "KVCache",
     "Kernel",
     "Library",
+    "MaskPicture",
+    "Picture",
     "Rotary",
     "ShapeError",
     "TracedKernel",
     "UnsupportedError",
     "attend",
+    "attention_map",
     "gradient",
     "kernel",
     "kernels",

@@ -6,6 +6,7 @@ An array cannot be indexed by a placeholder, so a function is called with tables
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Iterator
@@ -66,6 +67,13 @@ def capturing() -> Iterator[Captured]:
         yield captured
     finally:
         _captured.reset(token)
+
+
+@contextmanager
+def capturing_if_nothing_does() -> Iterator[None]:
+    """Lets functions outside of a kernel, such as that of a mask, read arrays too: each is a table."""
+    with contextlib.nullcontext() if _captured.get() is not None else capturing():
+        yield
 
 
 def param(array: Any) -> Table:

@@ -8,7 +8,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ._repeat import OfNumPy, RepeatedCall, Repeats
 from ._source import ELEMENTS, KERNEL, NAME, OF_BATCH, OUTPUTS, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 from ._table import Number, Table
+
+if TYPE_CHECKING:
+    from ._picture import MaskPicture
 
 _background = ThreadPoolExecutor(1, "fovea-compile")
 _NEEDED_SHAPE = re.compile(r"result is .* and must be \(([\d, ]+)\)")
@@ -156,6 +159,40 @@ class TracedKernel:
         source, values = self.read(arguments)
         library = self.library(source, dtype or _element_type(q), "explain")
         return library.explain(q, k, v, KERNEL, dtype, **values)
+
+    def picture(
+        self,
+        q: Any = None,
+        k: Any = None,
+        v: Any = None,
+        /,
+        *,
+        queries: int | None = None,
+        keys: int | None = None,
+        heads: int | None = None,
+        batch: int | None = None,
+        block: int | tuple[int, int] | None = None,
+        **arguments: Any,
+    ) -> MaskPicture:
+        """Draws which blocks of queries and keys the masks leave, for the operands of a call or for other sizes.
+
+        Parameters
+        ----------
+        q, k, v, arguments : as those of a call; only the extents of operands are read.
+        queries, keys, heads, batch, block : as those of `Specification.picture`; extents of operands, if they are not
+            given.
+        """
+        from ._picture import picture_of_kernel
+
+        drawn = picture_of_kernel(self, (q, k), (queries, keys, heads, batch), block, arguments)
+        assert drawn is not None
+        return drawn
+
+    def _repr_svg_(self) -> str | None:
+        from ._picture import picture_of_kernel, shown_in_notebook
+
+        nothing = (None, None, None, None)
+        return shown_in_notebook(lambda: picture_of_kernel(self, (None, None), nothing, None, {}, is_asked=False))
 
     def read(self, arguments: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
         """What this kernel is in C++, and what a call passes to it now: by the names of C++."""

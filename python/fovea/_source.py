@@ -74,6 +74,7 @@ class Source:
     batch : the names of what a call passes for keys in pages, or for sequences of different lengths.
     libraries : what it has been compiled into, by element type, purpose and outputs.
     others : the same for other batches.
+    specification : what it was written of; none where that is a text.
     """
 
     words: str
@@ -85,6 +86,7 @@ class Source:
     batch: tuple[str, ...] = ()
     libraries: dict[tuple[str, str, tuple[str, ...]], Any] = field(default_factory=dict)
     others: dict[tuple[str, ...], Source] = field(default_factory=dict)
+    specification: Specification | None = None
 
     def of_batch(self, batch: tuple[str, ...]) -> Source:
         """The same kernel where a call passes these for its batch."""
@@ -259,6 +261,7 @@ def source_of(specification: Specification, captured: Captured) -> Source:
         tuple(name for name, a in arguments.items() if isinstance(a, Table) and _has_gradient(spec, a)),
         not (spec.has("projection") or spec.has("finish")),
         captured,
+        specification=spec,
     )
 
 

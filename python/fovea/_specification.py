@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._capture import is_array, param, rebound
+from ._capture import capturing_if_nothing_does, is_array, param, rebound
 from ._errors import ArgumentError, ShapeError, counted
 from ._expression import Expression, Formula, as_expression, select
 from ._functions import FUNCTIONS
 from ._graph import Graph
 from ._table import Names, Table
+
+if TYPE_CHECKING:
+    from ._picture import MaskPicture
 
 PLACEHOLDERS: dict[str, Expression] = {
     **{name: Formula("real", name) for name in ("q", "k", "score", "weight", "out")},
@@ -68,7 +71,8 @@ def traced(function: Callable[..., Any], by_place: tuple[str, ...], first: str) 
         raise ArgumentError(
             f"a function of placeholders has the parameter {unknown[0]}, it must be one of {', '.join(PARAMETERS)}"
         )
-    return rebound(function)(*(PARAMETERS[name] for name in parameters))
+    with capturing_if_nothing_does():
+        return rebound(function)(*(PARAMETERS[name] for name in parameters))
 
 
 class Specification:
@@ -103,6 +107,38 @@ class Specification:
     def text(self, names: Names) -> str:
         """The specification in C++."""
         return " | ".join(stage.words(names) for stage in self.stages)
+
+    def picture(
+        self,
+        *,
+        queries: int | None = None,
+        keys: int | None = None,
+        heads: int | None = None,
+        batch: int | None = None,
+        block: int | tuple[int, int] | None = None,
+    ) -> MaskPicture:
+        """Draws which blocks of queries and keys the masks leave: empty ones, full ones and mixed ones.
+
+        Parameters
+        ----------
+        queries, keys, heads, batch : how many there are. Tables that the mask reads say it if it is not given; without
+            them there are 512 queries and keys, or more where a number in the mask is large, 4 heads, and a batch of 1.
+        block : how many positions a block has, or how many queries and how many keys: the least power of two that makes
+            at most 16 blocks to a side if it is not given.
+
+        A mask of integers, conditions and comparisons is evaluated by NumPy. One that computes with reals, or is random,
+        is that of a kernel, which is compiled.
+        """
+        from ._picture import picture_of_specification
+
+        drawn = picture_of_specification(self, queries, keys, heads, batch, block)
+        assert drawn is not None
+        return drawn
+
+    def _repr_svg_(self) -> str | None:
+        from ._picture import picture_of_specification, shown_in_notebook
+
+        return shown_in_notebook(lambda: picture_of_specification(self, is_asked=False))
 
     def __deepcopy__(self, _: Any) -> Specification:
         names = Names()
