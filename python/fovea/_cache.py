@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from ._arrays import (
 from ._calls import library_or_default
 from ._errors import ArgumentError, Error, ShapeError, counted, require_type
 from ._library import Library
+from ._typing import CacheElement, Operand
 
 ELEMENTS: dict[str, np.dtype[Any]] = {"f32": REALS["f32"], "bf16": REALS["bf16"], "f16": REALS["f16"], **ROUNDED}
 
@@ -83,8 +85,8 @@ class Rotary:
     base: float = 10000
     interpolated: float = 1
     ntk_scaled: float = 1
-    frequencies: Any = None
-    positions: Any = None
+    frequencies: npt.ArrayLike | None = None
+    positions: npt.ArrayLike | None = None
 
     def _entry(self, keys: Array) -> tuple[_abi.RotaryEntry, tuple[Any, ...]]:
         """What C is told of the rotation of some keys, and what has to live until then."""
@@ -160,10 +162,10 @@ class KVCache:
         value_features: int | None = None,
         page_size: int = 16,
         layers: int = 1,
-        key_type: str = "f32",
-        value_type: str | None = None,
+        key_type: CacheElement = "f32",
+        value_type: CacheElement | None = None,
         library: Library | None = None,
-        memory: Any = None,
+        memory: Sequence[Operand | Sequence[Operand]] | None = None,
     ) -> None:
         self._library = library_or_default(library)
         self._lock = threading.Lock()
@@ -186,7 +188,7 @@ class KVCache:
         self._cache = ctypes.c_void_p()
         self._memory = [] if memory is None else self._checked(memory)
         given = [(address_of(k), address_of(v), k.nbytes, v.nbytes) for k, v in self._memory]
-        entries = None if memory is None else (_abi.CacheMemory * len(given))(*given)
+        entries = None if memory is None else (_abi.CacheMemory * len(given))(*(_abi.CacheMemory(*each) for each in given))
         self._library._run(self._functions["create"], 1, self._sizes, entries, self._cache)
         destroy = self._library._function("cache_destroy", None, ctypes.c_void_p)
         # The process takes the memory with it: at exit a daemon thread may still be computing in it.
@@ -200,7 +202,7 @@ class KVCache:
         """Begins a sequence with the positions of another, in the same pages, and returns its number."""
         return self._found("fork", as_integer(sequence, "sequence"))
 
-    def append(self, sequence: int, keys: Any, values: Any, layer: int = 0, rotary: Rotary | None = None) -> None:
+    def append(self, sequence: int, keys: Operand, values: Operand, layer: int = 0, rotary: Rotary | None = None) -> None:
         """Adds positions to the end of a sequence in one layer, rounded to the elements of the cache.
 
         Parameters
@@ -235,7 +237,7 @@ class KVCache:
         """The pages of a layer that no sequence has."""
         return self._found("free_pages", as_integer(layer, "layer"))
 
-    def batch(self, sequences: Any, layer: int = 0) -> CacheBatch:
+    def batch(self, sequences: npt.ArrayLike, layer: int = 0) -> CacheBatch:
         """Some sequences of a layer as the batch of a call.
 
         Parameters
@@ -343,7 +345,7 @@ def _input(array: Array, name: str) -> _abi.InputF32:
 
 
 def _copied(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
-    array = np.empty(shape, dtype)
-    if array.size > 0:
+    array: Array = np.empty(shape, dtype)
+    if array.size > 0 and address is not None:
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
     return array

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
 
 from . import _ready
-from ._arrays import Array
 from ._errors import Error, require_type
-from ._info import Gradients, Kernel
+from ._info import Gradients, Kernel, Results
 from ._library import Library
+from ._typing import Array, Operand, OperandType, RoundedElement
 
 _default: Library | None = None
 
@@ -53,7 +53,7 @@ def kernels(library: Library | None = None) -> list[Kernel]:
     return library_or_default(library).kernels()
 
 
-def quantize(x: Any, /, type: str, library: Library | None = None) -> Array:
+def quantize(x: Operand, /, type: RoundedElement, library: Library | None = None) -> Array:
     """Rounds rows of numbers to the elements of a cache of keys or values, as `store` of C++ does.
 
     Parameters
@@ -70,6 +70,50 @@ def quantize(x: Any, /, type: str, library: Library | None = None) -> Array:
     return library_or_default(library).quantize(x, type)
 
 
+@overload
+def attend(
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    /,
+    kernel: str = ...,
+    out: None = ...,
+    threads: int = ...,
+    library: Library | None = ...,
+    dtype: str | None = ...,
+    outputs: None = ...,
+    **arguments: Any,
+) -> Array: ...
+@overload
+def attend(
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    /,
+    kernel: str = ...,
+    *,
+    out: OperandType,
+    threads: int = ...,
+    library: Library | None = ...,
+    dtype: str | None = ...,
+    outputs: None = ...,
+    **arguments: Any,
+) -> OperandType: ...
+@overload
+def attend(
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    /,
+    kernel: str = ...,
+    out: Operand | None = ...,
+    threads: int = ...,
+    library: Library | None = ...,
+    dtype: str | None = ...,
+    *,
+    outputs: Iterable[str],
+    **arguments: Any,
+) -> Results[Any]: ...
 def attend(
     q: Any,
     k: Any,
@@ -110,14 +154,15 @@ def attend(
     (batch, head, key), without the axes of batch and head that q does not have; weights over a graph are (batch, head,
     edge). They are float32, of a kernel for float64 float64; best_key is int64.
     """
-    return library_or_default(library).attend(q, k, v, kernel, out, threads, dtype, outputs, **arguments)
+    chosen = library_or_default(library)
+    return chosen.attend(q, k, v, kernel, out, threads, dtype, outputs=outputs, **arguments)
 
 
 def gradient(
-    q: Any,
-    k: Any,
-    v: Any,
-    d_result: Any,
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    d_result: Operand,
     /,
     kernel: str = "causal",
     threads: int = 1,
@@ -125,7 +170,7 @@ def gradient(
     dtype: str | None = None,
     wanted: Iterable[str] | None = None,
     d_outputs: Mapping[str, Any] | None = None,
-    forward: Any = None,
+    forward: Sequence[Any] | None = None,
     **arguments: Any,
 ) -> Gradients:
     """Computes the gradients of what a call of `attend` reads, from the gradient of its result.

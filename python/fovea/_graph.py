@@ -30,7 +30,7 @@ class Graph:
 
     __slots__ = ("_entry", "_keys", "_numbers", "_offsets")
 
-    def __init__(self, offsets: Any, keys: Any, numbers: Any = None) -> None:
+    def __init__(self, offsets: npt.ArrayLike, keys: npt.ArrayLike, numbers: npt.ArrayLike | None = None) -> None:
         self._offsets = _list_of(offsets, "offsets", np.int64)
         self._keys = _list_of(keys, "keys", np.int32)
         self._numbers = None if numbers is None else _list_of(numbers, "numbers", np.int64)
@@ -47,7 +47,7 @@ class Graph:
         )
 
     @classmethod
-    def from_edges(cls, queries: int, edges: Any) -> Graph:
+    def from_edges(cls, queries: int, edges: npt.ArrayLike) -> Graph:
         """The graph of some queries with the given edges.
 
         Parameters

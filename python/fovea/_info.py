@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ._errors import ArgumentError
+
+OfResult = TypeVar("OfResult")  # an array, or a tensor
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,29 @@ class Kernel:
     def is_paged(self) -> bool:
         """Whether keys and values lie in pages: (page, head, slot, feature)."""
         return any(a.name == "page_table" and a.shape == ("batch", "pages") for a in self.arguments)
+
+
+class Results(tuple[OfResult, ...], Generic[OfResult]):
+    """What a call with `outputs` gives: a tuple of the result and of what they name, which has their names.
+
+    Attributes
+    ----------
+    result : what the call gives without outputs.
+    lse, weights, scores, entropy, best_key, column_sums : those that the call asks for, and no others.
+    """
+
+    __slots__ = ()
+    result: OfResult
+    lse: OfResult
+    weights: OfResult
+    scores: OfResult
+    entropy: OfResult
+    best_key: OfResult
+    column_sums: OfResult
+
+    def _replace(self, **others: Any) -> Results[Any]:
+        """The same with others in the place of some."""
+        raise NotImplementedError  # it is one of tuples with names
 
 
 @dataclass(frozen=True)

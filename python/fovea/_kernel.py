@@ -6,9 +6,9 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from ._capture import Captured, capturing, is_array, rebound
 from ._errors import ArgumentError, ShapeError, UnsupportedError, counted
 from ._expression import Expression
 from ._graph import Graph
-from ._info import Gradients
+from ._info import Gradients, Results
 from ._library import Library
 from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, Repeats
 from ._source import ELEMENTS, KERNEL, NAME, OF_BATCH, OUTPUTS, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 from ._table import Number, Table
+from ._typing import Array, ArrayLike, OfCall, Operand, TensorLike
 
 _background = ThreadPoolExecutor(1, "fovea-compile")
 _NEEDED_SHAPE = re.compile(r"result is .* and must be \(([\d, ]+)\)")
@@ -35,7 +36,7 @@ _CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.
 class TracedKernel:
     """A kernel that Python wrote, to be called on queries, keys and values."""
 
-    def __init__(self, what: Callable[..., Any] | Specification | str, arguments: dict[str, Any]) -> None:
+    def __init__(self, what: Callable[..., object] | Specification | str, arguments: dict[str, Any]) -> None:
         self._what = what
         self._arguments = arguments
         self._source: Source | None = None
@@ -56,11 +57,12 @@ class TracedKernel:
     def __set_name__(self, owner: type, name: str) -> None:
         self._attribute = name
 
-    def __get__(self, instance: Any, owner: type | None = None) -> TracedKernel:
+    def __get__(self, instance: object, owner: type | None = None) -> TracedKernel:
         """The kernel of a method, which its object keeps."""
         if instance is None:
             return self
-        kernel = TracedKernel(types.MethodType(self._what, instance), {})
+        function: Any = self._what
+        kernel = TracedKernel(types.MethodType(function, instance), {})
         instance.__dict__[self._attribute] = kernel
         return kernel
 
@@ -88,6 +90,60 @@ class TracedKernel:
             self._source, self._signature = source, signature
         return self._source
 
+    @overload
+    def __call__(
+        self,
+        q: TensorLike[OfCall],
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> OfCall: ...
+    @overload
+    def __call__(
+        self,
+        q: TensorLike[OfCall],
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[OfCall]: ...
+    @overload
+    def __call__(
+        self,
+        q: ArrayLike,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        q: ArrayLike,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: str | None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[Array]: ...
     def __call__(
         self,
         q: Any,
@@ -113,7 +169,7 @@ class TracedKernel:
         if outputs is not None:
             asked = self.outputs_asked(source, outputs)
             library = self.library(source, type_name, "kernel", asked)
-            return library.attend(q, k, v, KERNEL, out, threads, dtype, asked, **values)
+            return library.attend(q, k, v, KERNEL, out, threads, dtype, outputs=asked, **values)
         library = self.library(source, type_name, "kernel")
         if out is None and dtype is None:
             result = self._repeats(library, KERNEL, (q, k, v), values, type_name, threads)
@@ -123,16 +179,16 @@ class TracedKernel:
 
     def gradient(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
-        d_result: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        d_result: Operand,
         /,
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
-        forward: Any = None,
+        forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
@@ -151,7 +207,7 @@ class TracedKernel:
         purpose = "gradient" if gradients else "kernel"
         return _background.submit(lambda: void(self.library(source, dtype, purpose)))
 
-    def explain(self, q: Any, k: Any, v: Any, /, dtype: str | None = None, **arguments: Any) -> str:
+    def explain(self, q: Operand, k: Operand, v: Operand, /, dtype: str | None = None, **arguments: Any) -> str:
         """What runs for some operands: as `explain` of C++ says it; compiled by itself when it is first asked for."""
         source, values = self.read(arguments)
         library = self.library(source, dtype or _element_type(q), "explain")
@@ -328,6 +384,10 @@ def _as_traced(value: Any, table: Table, name: str, kernel: str) -> Any:
     return value if table.rank > 0 else value.reshape(1)
 
 
+@overload
+def kernel(what: Callable[..., object] | Specification | str, /, **arguments: Any) -> TracedKernel: ...
+@overload
+def kernel(what: None = None, /, **arguments: Any) -> Callable[[Callable[..., object]], TracedKernel]: ...
 def kernel(what: Any = None, /, **arguments: Any) -> Any:
     """Makes a kernel of a function of placeholders, of a specification, or of its text in C++.
 

@@ -10,9 +10,9 @@ import re
 import struct
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -29,10 +29,11 @@ from ._arrays import (
     said,
 )
 from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
-from ._info import Argument, ElementTypes, Gradients, Kernel, wanted_gradients
+from ._info import Argument, ElementTypes, Gradients, Kernel, Results, wanted_gradients
 from ._operands import Operands, Result, elements_like, operand
 from ._outputs import Output, Outputs, packed_forward, packed_gradients
 from ._plan import Plan
+from ._typing import Operand, OperandType, RoundedElement
 
 
 _OPERANDS = ("query", "key", "value")
@@ -91,6 +92,46 @@ class BoundKernel:
         parts = [info.comment, info.specification, info.formula, f"Arguments:{takes}" if takes else ""]
         self.__doc__ = "\n\n".join(part for part in parts if part) + "\n"
 
+    @overload
+    def __call__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        out: None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        out: OperandType,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> OperandType: ...
+    @overload
+    def __call__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[Any]: ...
     def __call__(
         self,
         q: Any,
@@ -103,20 +144,20 @@ class BoundKernel:
         outputs: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Any:
-        return self._library.attend(q, k, v, self.info.name, out, threads, dtype, outputs, **arguments)
+        return self._library.attend(q, k, v, self.info.name, out, threads, dtype, outputs=outputs, **arguments)
 
     def gradient(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
-        d_result: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        d_result: Operand,
         /,
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
-        forward: Any = None,
+        forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
@@ -162,6 +203,50 @@ class Library:
         """What there is to call."""
         return list(self._kernels.values())
 
+    @overload
+    def attend(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        kernel: str = ...,
+        out: None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> Array: ...
+    @overload
+    def attend(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        kernel: str = ...,
+        *,
+        out: OperandType,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> OperandType: ...
+    @overload
+    def attend(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        kernel: str = ...,
+        out: Operand | None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[Any]: ...
     def attend(
         self,
         q: Any,
@@ -192,17 +277,17 @@ class Library:
 
     def gradient(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
-        d_result: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        d_result: Operand,
         /,  # kernels may take arguments of these names
         kernel: str = "causal",
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
-        forward: Any = None,
+        forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of a kernel of this library; see `fovea.gradient`."""
@@ -235,9 +320,10 @@ class Library:
             values += struct.pack(f"{len(targets)}P", *targets)
         self._run(compiled.gradient, threads, packed + of_outputs, values)
         del kept
-        return Gradients(*(result.finished() if result else None for result in results), of_tables)
+        query, key, value = (result.finished() if result else None for result in results)
+        return Gradients(query, key, value, of_tables)
 
-    def explain(self, q: Any, k: Any, v: Any, /, kernel: str, dtype: str | None, **arguments: Any) -> str:
+    def explain(self, q: Operand, k: Operand, v: Operand, /, kernel: str, dtype: str | None, **arguments: Any) -> str:
         """What runs for a call: of libraries whose kernels write that into the message."""
         compiled, x, values, kept = self._bind(q, k, v, kernel, dtype, arguments)
         text = ctypes.create_string_buffer(1 << 16)
@@ -253,7 +339,7 @@ class Library:
         """The type of what a call of a kernel with outputs gives."""
         return next(iter(self._compiled[kernel].values())).choices.results_of(outputs)
 
-    def quantize(self, x: Any, /, type: str) -> Array:
+    def quantize(self, x: Operand, /, type: RoundedElement) -> Array:
         """Rounds rows to the elements of a cache; see `fovea.quantize`."""
         require_type(type, str, "type", "the name of a type of elements")
         numbers = numbers_to_round(x)

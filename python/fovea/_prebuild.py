@@ -17,9 +17,10 @@ from . import _compile
 from ._errors import ArgumentError, Error, UnsupportedError
 from ._kernel import TracedKernel
 from ._source import parameter_of
+from ._typing import Architecture
 
 _PACKAGE = Path(__file__).resolve().parent
-_ARCHITECTURES = ("sse2", "avx2", "avx512", "neon")
+_ARCHITECTURES: tuple[Architecture, ...] = ("sse2", "avx2", "avx512", "neon")
 
 _HEADER = """\
 // Kernels of fovea.prebuild.
@@ -54,10 +55,10 @@ fovea_add_kernels(
 
 def prebuild(
     kernels: Mapping[str, TracedKernel | str],
-    path: Any,
+    path: str | os.PathLike[str],
     types: Iterable[str] = ("f32",),
     gradients: Iterable[str] = (),
-    architectures: Iterable[str] = _ARCHITECTURES,
+    architectures: Iterable[Architecture] = _ARCHITECTURES,
 ) -> Path:
     """Compiles a library of kernels for all instruction sets, to be shipped with a program.
 

@@ -12,7 +12,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, Protocol, overload
 
 try:
     import torch
@@ -26,19 +26,65 @@ from ._specification import Specification, word
 
 __all__ = ["flex_attention", "scaled_dot_product_attention"]
 
+class HasMaskMod(Protocol):
+    """What has a mask_mod, as the BlockMask of PyTorch does."""
+
+    @property
+    def mask_mod(self) -> Callable[..., object]:
+        """(b, h, q_idx, kv_idx), whether a query sees a key."""
+
+
 _MOST = 16  # kernels that a function keeps, each with another one
 
 
+@overload
 def flex_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    score_mod: Callable[..., Any] | None = None,
-    block_mask: Any = None,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = ...,
+    block_mask: Callable[..., object] | HasMaskMod | None = ...,
+    scale: float | None = ...,
+    enable_gqa: bool = ...,
+    return_lse: Literal[False] = ...,
+    kernel_options: object = ...,
+) -> torch.Tensor: ...
+@overload
+def flex_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = ...,
+    block_mask: Callable[..., object] | HasMaskMod | None = ...,
+    scale: float | None = ...,
+    enable_gqa: bool = ...,
+    *,
+    return_lse: Literal[True],
+    kernel_options: object = ...,
+) -> tuple[torch.Tensor, torch.Tensor]: ...
+@overload
+def flex_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = ...,
+    block_mask: Callable[..., object] | HasMaskMod | None = ...,
+    scale: float | None = ...,
+    enable_gqa: bool = ...,
+    *,
+    return_lse: bool,
+    kernel_options: object = ...,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]: ...
+def flex_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = None,
+    block_mask: Callable[..., object] | HasMaskMod | None = None,
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: bool = False,
-    kernel_options: Any = None,
+    kernel_options: object = None,
 ) -> Any:
     """Softmax attention with a score and a mask of one's own, as `torch.nn.attention.flex_attention`, with gradients.
 
@@ -65,21 +111,21 @@ def flex_attention(
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
     kernel = _of_functions(score_mod, mask_mod, scale is not None)
     key, value = (_of_batch(x, query.shape[0]) for x in (key, value))
-    arguments = {} if scale is None else {"scale": float(scale)}
+    arguments: dict[str, Any] = {} if scale is None else {"scale": float(scale)}
     found = kernel(query, key, value, outputs=("lse",) if return_lse else None, **arguments)
     return tuple(found) if return_lse else found
 
 
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> torch.Tensor:
     """Softmax attention with the arguments of `torch.nn.functional.scaled_dot_product_attention`, with gradients.
 
     Parameters
@@ -114,7 +160,8 @@ def scaled_dot_product_attention(
         arguments.update(seed=seed, rate=float(dropout_p), kept=kept)
     is_condition = attn_mask is not None and attn_mask.dtype is torch.bool
     result = _of_arguments(tuple(arguments), axes, is_condition, is_causal)(q, k, v, **arguments)
-    return result.reshape(*query.shape[:-1], value.shape[-1])
+    of_all: torch.Tensor = result.reshape(*query.shape[:-1], value.shape[-1])
+    return of_all
 
 
 def _require_axes(axes: int, **operands: Any) -> None:
