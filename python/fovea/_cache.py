@@ -78,6 +78,18 @@ class Rotary:
     ntk_scaled : s multiplies base by s ** (features / (features - 2)).
     frequencies : (features / 2), the angles at position 1 in place of those of base.
     positions : (position), those of the new keys in place of those that they get in the sequence.
+
+    Raises
+    ------
+    ShapeError : `append` says it of frequencies and positions that do not fit the keys.
+    Error : `append` says it of a factor that is not above 0.
+
+    Example
+    -------
+        rotary = fovea.Rotary(base=500000)
+        cache = fovea.KVCache(heads=2, key_features=16, pages=64)
+        token = np.ones((1, 2, 1, 16), np.float32)
+        cache.append(cache.add(), token, token, rotary=rotary)
     """
 
     features: int | None = None
@@ -110,6 +122,8 @@ class Rotary:
 class CacheBatch(NamedTuple):
     """Some sequences of a layer of a cache, as a call of a kernel over pages takes them.
 
+    `fovea.KVCache` makes it; a kernel takes `lengths` and `page_table` by their names.
+
     Attributes
     ----------
     keys, values : all pages of the layer, (page, head, slot, feature), read-only and where they lie, so that they
@@ -118,6 +132,15 @@ class CacheBatch(NamedTuple):
     lengths : (batch), the positions of each sequence, evicted ones too.
     positions : (batch, pages * page_size), the position in each slot, -1 where it has none: for masks and scores of
         sequences of which some positions were evicted.
+
+    Example
+    -------
+        cache = fovea.KVCache(heads=2, key_features=16, pages=64, page_size=4)
+        sequence = cache.add()
+        cache.append(sequence, np.ones((1, 2, 6, 16), np.float32), np.ones((1, 2, 6, 16), np.float32))
+        batch = cache.batch([sequence])
+        assert batch.lengths.tolist() == [6] and batch.page_table.shape == (1, 2)
+        assert batch.keys.shape == (64, 2, 4, 16)
     """
 
     keys: Array
@@ -138,6 +161,8 @@ class _Pages:
 class KVCache:
     """Keys and values of sequences in pages, which sequences that begin alike share.
 
+    A call that is refused changes nothing. Calls of several threads come one after the other.
+
     Parameters
     ----------
     heads, key_features, value_features : the extents of keys and values; value_features is key_features if not given.
@@ -150,7 +175,22 @@ class KVCache:
         (page, head, slot, feature) for each layer, or is one array of them, (layer, page, head, slot, feature); writable,
         without gaps, with elements as those of a batch, and anything in them. Memory of its own if not given.
 
-    A call that is refused changes nothing. Calls of several threads come one after the other.
+    Raises
+    ------
+    ArgumentError : an argument of another type; a name of no type of elements.
+    ShapeError : an extent below 1, features that are no whole blocks; memory of another shape or with gaps.
+    Error : there is no library; a method says it of a sequence that is not there, and of pages that are used up.
+
+    Example
+    -------
+        cache = fovea.KVCache(layers=2, heads=2, key_features=16, pages=64, page_size=4)
+        first = cache.add()
+        for layer in range(2):
+            prompt = np.ones((1, 2, 10, 16), np.float32)
+            cache.append(first, prompt, prompt, layer)
+        second = cache.fork(first)  # goes on from the same prompt, in the same pages
+        cache.truncate(second, 8)
+        assert cache.length(first) == 10 and cache.length(second) == 8 and cache.free_pages() == 61
     """
 
     def __init__(

@@ -44,13 +44,21 @@ _NOT_A_NUMBER = "a condition is not a number: write fovea.select(condition, 1, 0
 
 
 class Expression:
-    """A number, or a condition, for each pair of a query and a key.
+    """A number, or a condition, for each pair of a query and a key: what parameters of a kernel's function are.
 
-    Attributes
-    ----------
-    kind : "integer", "real" or "condition".
-    constant : whether it is a number of C++ before the language sees it.
-    free : how many axes of tables in it have no index.
+    Operators, and functions of NumPy, PyTorch and fovea, make others of it. It has no value while a kernel is traced.
+
+    Raises
+    ------
+    ArgumentError : what asks for its value, such as `if`, `and`, `float` and functions of `math`.
+
+    Example
+    -------
+        @fovea.kernel
+        def near(score: fovea.Expression, i: fovea.Expression, j: fovea.Expression) -> fovea.Specification:
+            return score - 0.1 * abs(i - j) | fovea.softmax
+
+        assert near.text == "scaled_dot | rescore(score - 0.1 * abs(q_idx - kv_idx)) | softmax | weighted_sum"
     """
 
     __slots__ = ("children", "constant", "features", "free", "kind", "level", "template")
@@ -65,11 +73,12 @@ class Expression:
         level: int = _ATOM,
         constant: bool = False,
     ) -> None:
-        self.kind = kind
+        self.kind = kind  # "integer", "real" or "condition"
         self.template = template
         self.children = tuple(children)  # each with the loosest level that needs no parentheses
         self.level = level
-        self.constant = constant
+        self.constant = constant  # a number of C++ before the language sees it
+        # How many axes of tables in it have no index.
         self.free: int = max((child.free for child, _ in self.children), default=0)
         ranges = {child.features for child, _ in self.children if child.features is not None}
         if len(ranges) > 1:

@@ -34,7 +34,30 @@ _CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.
 
 
 class TracedKernel:
-    """A kernel that Python wrote, to be called on queries, keys and values."""
+    """A kernel that Python wrote, to be called on queries, keys and values.
+
+    `fovea.kernel` makes it. As a method of a class it reads what its object has. The code for a type of elements is
+    compiled by the first call that needs it, and kept in `~/.cache/fovea`.
+
+    Raises
+    ------
+    ArgumentError : what the function asks of placeholders is not in the language, or a call lacks a parameter.
+    ShapeError : shapes that do not fit each other, or a table with another number of axes than before.
+    UnsupportedError : there is no compiler, or no code for what is asked.
+
+    Example
+    -------
+        temperatures = np.array([0.5, 1, 2, 4])
+
+        @fovea.kernel
+        def sharpened(score, head):
+            return score / temperatures[head] | fovea.sparsemax
+
+        q, k, v, d_result = np.random.rand(4, 2, 4, 37, 11)
+        result = sharpened(q, k, v)  # (batch, head, position, feature)
+        d = sharpened.gradient(q, k, v, d_result)
+        assert d.query.shape == q.shape and d.tables["temperatures"].shape == (4,)
+    """
 
     def __init__(self, what: Callable[..., object] | Specification | str, arguments: dict[str, Any]) -> None:
         self._what = what
@@ -146,11 +169,11 @@ class TracedKernel:
     ) -> Results[Array]: ...
     def __call__(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
         /,
-        out: Any = None,
+        out: Operand | None = None,
         threads: int | None = None,
         dtype: str | None = None,
         outputs: Iterable[str] | None = None,
@@ -191,7 +214,7 @@ class TracedKernel:
         forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
-        """Computes gradients of this kernel; see `fovea.gradient`."""
+        """Computes gradients of this kernel, which are compiled when they are first asked for; see `fovea.gradient`."""
         source, values = self.read(arguments)
         outputs = ("lse",) if d_outputs or forward is not None else ()
         library = self.library(source, dtype or _element_type(q), "gradient", outputs)
@@ -388,7 +411,9 @@ def _as_traced(value: Any, table: Table, name: str, kernel: str) -> Any:
 def kernel(what: Callable[..., object] | Specification | str, /, **arguments: Any) -> TracedKernel: ...
 @overload
 def kernel(what: None = None, /, **arguments: Any) -> Callable[[Callable[..., object]], TracedKernel]: ...
-def kernel(what: Any = None, /, **arguments: Any) -> Any:
+def kernel(
+    what: Callable[..., object] | Specification | str | None = None, /, **arguments: Any
+) -> TracedKernel | Callable[[Callable[..., object]], TracedKernel]:
     """Makes a kernel of a function of placeholders, of a specification, or of its text in C++.
 
     Parameters
@@ -397,6 +422,27 @@ def kernel(what: Any = None, /, **arguments: Any) -> Any:
         h, batch or b, ...); others are arguments that each call passes. It returns words joined by `|`. Arrays that it
         reads from around it are tables, and may be other ones later; numbers stand in its text.
     arguments : of a text, the tables, numbers and graphs that it names.
+
+    Returns
+    -------
+    A `fovea.TracedKernel`, or without a function, `@fovea.kernel()`, what makes it of one.
+
+    Raises
+    ------
+    ArgumentError : it is none of these; the call, not the decorator, says what is wrong with the function.
+
+    Example
+    -------
+        vector = np.ones(11, np.float32)
+
+        @fovea.kernel
+        def additive(q, k):
+            return vector @ np.tanh(q + k) | fovea.softmax
+
+        query, key, value = np.ones((3, 2, 4, 37, 11), np.float32)
+        result = additive(query, key, value)
+        by_text = fovea.kernel("additive(vector) | softmax | weighted_sum", vector=vector)
+        assert np.allclose(result, 1) and by_text.definition.startswith("takes<")
     """
     if what is None:
         return lambda function: kernel(function, **arguments)

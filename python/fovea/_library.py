@@ -82,7 +82,20 @@ class Compiled:
 
 
 class BoundKernel:
-    """One kernel of a library, to be called on queries, keys and values: `library.causal(q, k, v)`."""
+    """One kernel of a library, to be called on queries, keys and values: `library.causal(q, k, v)`.
+
+    Attributes
+    ----------
+    info : what the library says of it, a `fovea.Kernel`.
+
+    Example
+    -------
+        causal = fovea.load(os.environ["FOVEA_KERNELS"]).causal
+        q = np.ones((10, 16), np.float32)
+        assert causal(q, q, q).shape == q.shape and causal.info.name == "causal"
+    """
+
+    info: Kernel
 
     def __init__(self, library: Library, info: Kernel) -> None:
         self._library = library
@@ -134,17 +147,19 @@ class BoundKernel:
     ) -> Results[Any]: ...
     def __call__(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
         /,
-        out: Any = None,
+        out: Operand | None = None,
         threads: int = 1,
         dtype: str | None = None,
         outputs: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Any:
-        return self._library.attend(q, k, v, self.info.name, out, threads, dtype, outputs=outputs, **arguments)
+        """The result; see `fovea.attend`."""
+        attend: Any = self._library.attend
+        return attend(q, k, v, self.info.name, out, threads, dtype, outputs, **arguments)
 
     def gradient(
         self,
@@ -170,7 +185,26 @@ class BoundKernel:
 
 
 class Library:
-    """A library of kernels that `fovea_add_kernels` has made. Each kernel is also an attribute, to be called."""
+    """A library of kernels that `fovea_add_kernels` has made. Each kernel is also an attribute, to be called.
+
+    Parameters
+    ----------
+    path : of the shared library.
+    name : the TARGET of fovea_add_kernels; NAME of libNAME.so if not given.
+
+    Raises
+    ------
+    Error : there is no library at the path, or one of another version or name.
+
+    Example
+    -------
+        library = fovea.Library(os.environ["FOVEA_KERNELS"])
+        q = np.ones((10, 16), np.float32)
+        assert np.all(library.causal(q, q, q) == library.attend(q, q, q, "causal"))
+    """
+
+    path: Path
+    name: str
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         require_type(path, (str, os.PathLike), "path", "the path of a library of kernels")
@@ -200,7 +234,7 @@ class Library:
         self._kernels = {name: _info_of(list(types.values())) for name, types in self._compiled.items()}
 
     def kernels(self) -> list[Kernel]:
-        """What there is to call."""
+        """The kernels that there are to call."""
         return list(self._kernels.values())
 
     @overload
@@ -249,12 +283,12 @@ class Library:
     ) -> Results[Any]: ...
     def attend(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
         /,  # kernels may take arguments of these names
         kernel: str = "causal",
-        out: Any = None,
+        out: Operand | None = None,
         threads: int = 1,
         dtype: str | None = None,
         outputs: Iterable[str] | None = None,

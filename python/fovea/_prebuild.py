@@ -70,7 +70,25 @@ def prebuild(
     gradients : the names of kernels that have gradients too.
     architectures : those of other processors are left out.
 
-    Errors: UnsupportedError without CMake; what the compiler says of a specification.
+    Returns
+    -------
+    The path of the library, an absolute one.
+
+    Raises
+    ------
+    ArgumentError : a name that C does not take; what the compiler says of a specification.
+    UnsupportedError : there is no CMake, or no compiler.
+    Error : what else the compiler says.
+
+    Example
+    -------
+        @fovea.kernel
+        def capped(score, *, cap=50.0):
+            return cap * np.tanh(score / cap) | fovea.causal | fovea.softmax
+
+        library = fovea.prebuild({"capped": capped}, folder / "libmine.so")
+        mine = fovea.Library(library)
+        result = mine.capped(query, key, value, cap=30.0)
     """
     library = Path(path).absolute()
     named = re.fullmatch(r"lib([A-Za-z_]\w*)\.so", library.name)

@@ -77,7 +77,15 @@ Condition = Union["Stage", Value, Callable[..., object]]  # what a mask is made 
 
 
 class Specification:
-    """Words of the language, joined in the order in which data flows."""
+    """Words of the language, joined by `|` in the order in which data flows.
+
+    Without an aggregator, the sum of weighted values stands at the end of what `fovea.kernel` makes of it.
+
+    Example
+    -------
+        spec = fovea.scaled_dot | fovea.causal | fovea.softmax
+        assert repr(spec | fovea.weighted_sum) == "scaled_dot | causal | softmax | weighted_sum"
+    """
 
     __fovea_stages__ = True
     __array_ufunc__ = None  # arrays leave `array | word` to the word
@@ -86,6 +94,7 @@ class Specification:
         self.stages = stages
 
     def __or__(self, other: Joined) -> Specification:
+        """These words and then others."""
         return Specification((*self.stages, *_stages_of(other)))
 
     def __ror__(self, other: Joined) -> Specification:
@@ -124,7 +133,14 @@ class Specification:
 
 
 class Stage(Specification):
-    """One word, with its arguments where it has some."""
+    """One word, with its arguments where it has some. Masks are joined by `&`, `|` and `fovea.any_of`, and turned by `~`.
+
+    Example
+    -------
+        window: fovea.Stage = fovea.sliding_window(15, 0)
+        mask = fovea.any_of(window, fovea.global_tokens(4)) & fovea.causal
+        assert repr(mask) == "((sliding_window(15, 0) || global_tokens(4)) && causal)"
+    """
 
     def __init__(self, name: str, arguments: tuple[Any, ...] | None = None, role: str | None = None) -> None:
         super().__init__((self,))
@@ -133,12 +149,14 @@ class Stage(Specification):
         self.role = WORDS.get(name, "part") if role is None else role
 
     def __and__(self, other: Condition) -> Stage:
+        """A mask that holds where both do."""
         return Stage("{0} && {1}", (self, _mask(other)), "mask")
 
     def __rand__(self, other: Condition) -> Stage:
         return Stage("{0} && {1}", (_mask(other), self), "mask")
 
     def __invert__(self) -> Stage:
+        """A mask that holds where this one does not."""
         return Stage("!{0}", (self,), "mask")
 
     def words(self, names: Names) -> str:

@@ -88,6 +88,9 @@ def flex_attention(
 ) -> Any:
     """Softmax attention with a score and a mask of one's own, as `torch.nn.attention.flex_attention`, with gradients.
 
+    Tensors that the functions read have gradients too. A function is compiled once, when it is first used; one that is
+    defined anew for each call is traced each time, which takes less than a millisecond.
+
     Parameters
     ----------
     query, key, value : (batch, head, position, feature) of float32, float64, float16 or bfloat16.
@@ -96,15 +99,33 @@ def flex_attention(
         are found from the condition.
     scale : of the inner product; 1 / sqrt(features) if not given.
     enable_gqa : whether several heads of queries may share one of keys.
+    return_lse : whether the logarithms of the sums of exponentials are given too.
     kernel_options : is not looked at.
-
-    Tensors that the functions read have gradients too. A function is compiled once, when it is first used; one that is
-    defined anew for each call is traced each time, which takes less than a millisecond.
 
     Returns
     -------
     (batch, head, query, feature of value); with `return_lse` also the natural logarithm of the sum of exponentials of
     each query's scores, (batch, head, query), which has gradients too.
+
+    Raises
+    ------
+    ShapeError : operands that are not (batch, head, position, feature); other heads of keys, without `enable_gqa`.
+    ArgumentError : what the functions ask of their parameters is not in the language of kernels.
+
+    Example
+    -------
+        slopes = torch.tensor([0.5, 0.1, 0.02, 0.004], dtype=torch.float64, requires_grad=True)
+
+        def score_mod(score, b, h, q_idx, kv_idx):
+            return 50 * torch.tanh((score + slopes[h] * (kv_idx - q_idx)) / 50)
+
+        def mask_mod(b, h, q_idx, kv_idx):
+            return (kv_idx <= q_idx) & (q_idx - kv_idx < 16)
+
+        query, key, value = torch.randn(3, 2, 4, 13, 6, dtype=torch.float64, requires_grad=True)
+        out = fovea.torch.flex_attention(query, key, value, score_mod, block_mask=mask_mod)
+        out.square().sum().backward()
+        assert out.shape == query.shape and slopes.grad.shape == (4,)
     """
     _require_axes(4, query=query, key=key, value=value)
     _require_heads(query, key, enable_gqa)
@@ -140,6 +161,17 @@ def scaled_dot_product_attention(
     Returns
     -------
     (..., query, feature of value)
+
+    Raises
+    ------
+    ArgumentError : `attn_mask` with `is_causal`, or with elements of another type; `dropout_p` not from 0 to 1.
+    ShapeError : operands with less than 3 axes; a mask that does not fit; other heads of keys, without `enable_gqa`.
+
+    Example
+    -------
+        query, key, value = torch.randn(3, 2, 4, 13, 6, dtype=torch.float64)
+        out = fovea.torch.scaled_dot_product_attention(query, key, value, is_causal=True)
+        assert torch.allclose(out[..., 0, :], value[..., 0, :])  # the first query sees the first key alone
     """
     if attn_mask is not None and is_causal:
         raise ArgumentError("attn_mask is given and is_causal is true: of both pass one")
