@@ -90,7 +90,8 @@ class BoundKernel:
 
     Example
     -------
-        causal = fovea.load(os.environ["FOVEA_KERNELS"]).causal
+        library = fovea.load(os.environ["FOVEA_KERNELS"])
+        causal = library.causal
         q = np.ones((10, 16), np.float32)
         assert causal(q, q, q).shape == q.shape and causal.info.name == "causal"
     """

@@ -22,9 +22,11 @@ class TensorLike(Protocol[OfCall_co]):
     @property
     def requires_grad(self) -> bool:
         """Whether autograd computes its gradient."""
+        ...
 
     def detach(self) -> OfCall_co:
         """The same memory outside of autograd: a tensor."""
+        ...
 
 
 class _HasInterface(Protocol):
@@ -43,10 +45,12 @@ class SparseRows(Protocol):
     @property
     def indptr(self) -> Any:
         """Where the entries of each row begin."""
+        ...
 
     @property
     def indices(self) -> Any:
         """The column of each entry."""
+        ...
 
 
 # What is read where it lies. A list is none of these.

@@ -32,6 +32,7 @@ class HasMaskMod(Protocol):
     @property
     def mask_mod(self) -> Callable[..., object]:
         """(b, h, q_idx, kv_idx), whether a query sees a key."""
+        ...
 
 
 _MOST = 16  # kernels that a function keeps, each with another one

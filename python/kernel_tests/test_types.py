@@ -30,7 +30,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], str]
         pytest.skip("types are not checked: mypy is not installed")
     options = ["--strict", "--show-error-codes", "--no-error-summary", "--hide-error-context", "--no-color-output"]
     folder = tmp_path_factory.mktemp("mypy")
-    (folder / "mypy.ini").write_text("[mypy]\n" if WITH_TORCH else "[mypy-torch.*]\nfollow_imports = skip\n")
+    skipped = "" if WITH_TORCH else "[mypy-torch.*]\nfollow_imports = skip\n"
+    (folder / "mypy.ini").write_text(f"[mypy]\n{skipped}")
     options += ["--ignore-missing-imports", f"--config-file={folder / 'mypy.ini'}", f"--cache-dir={folder}"]
     command = [mypy, *options, PACKAGE, *PROGRAMS]
     done = subprocess.run(command, capture_output=True, text=True, cwd=HERE)

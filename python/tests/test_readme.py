@@ -27,7 +27,7 @@ KERNEL = re.compile(r'"(causal|alibi|decode|gat)"|library\.(causal)|(?:out=)')
 
 def kernels_of(block: str) -> set[str]:
     """The kernels that a block calls; causal where it names none."""
-    if "attend(" not in block and "library." not in block:
+    if not re.search(r"attend\(|gradient\(|library\.", block):
         return set()
     return {a or b or "causal" for a, b in KERNEL.findall(block)} or {"causal"}
 

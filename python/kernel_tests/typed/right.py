@@ -11,44 +11,52 @@ import numpy as np
 import numpy.typing as npt
 
 import fovea
+from fovea import Expression, Specification
 
 Array = npt.NDArray[Any]
 
 q = k = v = np.zeros((2, 4, 5, 8), np.float32)
 slopes, gamma = np.zeros(4, np.float32), np.zeros(4, np.float32)
-table, matrix = np.zeros((4, 17), np.float32), np.zeros((8, 32), np.float32)
+table, matrix, turned = (np.zeros(shape, np.float32) for shape in ((4, 17), (8, 32), (32, 8)))
 lengths, ids = np.zeros(2, np.int64), np.zeros(5, np.int64)
 seen = np.zeros((5, 5), np.bool_)
 graph = fovea.Graph.from_edges(5, [(0, 1), (4, 2)])
 
 
 # Kernels of functions, of words and of text.
+#! [kernel]
 @fovea.kernel
-def of_score(score: fovea.Expression, i: fovea.Expression, j: fovea.Expression, head: fovea.Expression) -> object:
-    score = 50 * np.tanh((score + slopes[head] * (j - i)) / 50)
+def of_score(score: Expression, i: Expression, j: Expression, head: Expression) -> Specification:
+    score = 50 * fovea.tanh((score + slopes[head] * (j - i)) / 50)
     return score | fovea.where((j <= i) & (i - j < 16)) | fovea.softmax
+#! [kernel]
+
+
+@fovea.kernel
+def by_numpy(score: Expression, i: Expression, j: Expression) -> object:
+    return 50 * np.tanh(score / 50) + np.where(j > i, 1, 0) | fovea.softmax
 
 
 @fovea.kernel()
-def of_features(q: fovea.Expression, k: fovea.Expression, edge: fovea.Expression) -> fovea.Specification:
+def of_features(q: Expression, k: Expression, edge: Expression) -> Specification:
     return fovea.leaky_relu(fovea.sum(q[0:4] * k[0:4]), 0.2) | fovea.neighbors(graph) | fovea.softmax
 
 
 @fovea.kernel
 def with_parameters(
-    score: fovea.Expression, i: fovea.Expression, j: fovea.Expression, *, cap: float = 5.0
-) -> fovea.Specification:
+    score: Expression, i: Expression, j: Expression, *, cap: float = 5.0
+) -> Specification:
     capped = fovea.select((i == j) | (i > j), cap * fovea.tanh(score / cap), -fovea.abs(score) ** 2)
     return capped | ~fovea.causal | fovea.softmax
 
 
 @fovea.kernel
-def projected(head: fovea.Expression) -> fovea.Specification:
-    rows = fovea.project(matrix, fovea.transposed(matrix.T), matrix, fovea.heads(4))
+def projected(head: Expression) -> Specification:
+    rows = fovea.project(matrix, fovea.transposed(turned), matrix, fovea.heads(4))
     scores = fovea.scaled_dot | fovea.temperature(fovea.param(gamma)[head]) | fovea.softcap(30)
     mask = fovea.any_of(fovea.sliding_window(4, 0), fovea.global_tokens(2)) & fovea.causal
     weights = mask | fovea.keep(fovea.top_k(8)) | fovea.softmax_with_sink(slopes) | fovea.weighted_sum
-    return rows | scores | weights | fovea.concat_heads | fovea.output(matrix.T)
+    return rows | scores | weights | fovea.concat_heads | fovea.output(turned)
 
 
 class Layer:
@@ -56,7 +64,7 @@ class Layer:
         self.slopes = slopes
 
     @fovea.kernel
-    def attend(self, score: fovea.Expression, i: fovea.Expression, j: fovea.Expression) -> fovea.Specification:
+    def attend(self, score: Expression, i: Expression, j: Expression) -> Specification:
         return score | fovea.alibi(self.slopes) | fovea.where(lambda b, h, q, kv: kv <= q) | fovea.softmax
 
 
@@ -70,10 +78,10 @@ of_words: fovea.TracedKernel = fovea.kernel(
     | fovea.neighborhood((1, 5), (3, 3))
     | fovea.where(fovea.kv_idx <= fovea.q_idx)
     | fovea.softmax
-    | fovea.reweight(fovea.weight * (fovea.random(7) < 0.9))
+    | fovea.reweight(fovea.select(fovea.random(7) < 0.9, fovea.weight, 0))
 )
 of_text = fovea.kernel("scaled_dot | alibi(slopes) | softmax | weighted_sum", slopes=slopes)
-KERNELS = (of_score, of_features, with_parameters, projected, of_text, Layer().attend)
+KERNELS = (of_score, by_numpy, of_features, with_parameters, projected, of_text, Layer().attend)
 
 
 def calls_of_kernels(layer: Layer) -> None:
