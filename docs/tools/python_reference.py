@@ -111,7 +111,9 @@ class Item:
             self.members = [m for m in self.node.body if member_name(m) and not self.is_hidden(m)]
             for member in self.members:
                 if isinstance(member, ast.FunctionDef) and member.name != "__init__":
-                    parsed(member, f"{name}.{member.name}")
+                    _, _, sections = parsed(member, f"{name}.{member.name}")
+                    if "Parameters" in sections:
+                        require_parameters(member, sections, f"{name}.{member.name}")
         else:
             require_parameters(self.node, self.sections, name)
 
@@ -154,7 +156,8 @@ class Item:
             if title == "Returns":
                 blocks.append(f"**Returns.** {linked(' '.join(' '.join(lines).split()))}")
             elif title != "Example":
-                rows = [f"| {linked(f'`{name}`')} | {in_cell(linked(what))} |" for name, what in entries(lines, self.name)]
+                listed = entries(lines, self.name)
+                rows = [f"| {linked(f'`{name}`')} | {in_cell(linked(what))} |" for name, what in listed]
                 blocks.append("\n".join([f"| {title.lower()} | |", "|---|---|", *rows]))
         return blocks
 
@@ -222,7 +225,8 @@ def entries(lines, name):
 def require_parameters(function, sections, name):
     """Each parameter is described, and no other."""
     given = function.args
-    names = [a.arg for a in [*given.posonlyargs, *given.args, *given.kwonlyargs]] + ([given.kwarg.arg] if given.kwarg else [])
+    taken = [*given.posonlyargs, *given.args, *given.kwonlyargs, *([given.kwarg] if given.kwarg else [])]
+    names = [argument.arg for argument in taken if argument.arg not in ("self", "cls")]
     described = [n for entry, _ in entries(sections.get("Parameters", []), name) for n in entry.split("`, `")]
     if sorted(names) != sorted(described):
         wrong = ", ".join(sorted(set(names) ^ set(described)))
@@ -242,10 +246,13 @@ def page_of_words(names):
         "",
         "# Words",
         "",
-        "A function that [`fovea.kernel`](kernel.md) is given joins these words by `|`. They are those of C++: each leads",
-        "to its page. Type checkers and editors know them from",
+        "A function that [`fovea.kernel`](kernel.md) is given joins these words by `|`. They are those of C++, and each",
+        "leads to its page. Type checkers and editors know them from",
         f"[{python_words.STUB}](../../../{python_words.STUB}).",
     ]
+    for name in names:
+        if name.role not in TITLES:
+            raise PageError(f"{name.name} is a {name.role}, for which the page of words has no title")
     for role, title in TITLES.items():
         of_role = [name for name in names if name.role == role]
         lines += ["", f"## {title}", "", "| in Python | page |", "|---|---|"]

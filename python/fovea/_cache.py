@@ -227,8 +227,8 @@ class KVCache:
         )
         self._cache = ctypes.c_void_p()
         self._memory = [] if memory is None else self._checked(memory)
-        given = [(address_of(k), address_of(v), k.nbytes, v.nbytes) for k, v in self._memory]
-        entries = None if memory is None else (_abi.CacheMemory * len(given))(*(_abi.CacheMemory(*each) for each in given))
+        given = [_abi.CacheMemory(address_of(k), address_of(v), k.nbytes, v.nbytes) for k, v in self._memory]
+        entries = None if memory is None else (_abi.CacheMemory * len(given))(*given)
         self._library._run(self._functions["create"], 1, self._sizes, entries, self._cache)
         destroy = self._library._function("cache_destroy", None, ctypes.c_void_p)
         # The process takes the memory with it: at exit a daemon thread may still be computing in it.
@@ -247,7 +247,9 @@ class KVCache:
 
         Parameters
         ----------
+        sequence : its number.
         keys, values : (1, head, position, feature), or (position, feature) of one head, of reals.
+        layer : which one, counted from 0.
         rotary : how keys are rotated before, at the positions that they get; not at all if not given.
         """
         require_type(rotary, (Rotary, type(None)), "rotary", "a fovea.Rotary")
@@ -283,6 +285,7 @@ class KVCache:
         Parameters
         ----------
         sequences : their numbers, in the order of the batch.
+        layer : which one, counted from 0.
         """
         numbers = as_integers(sequences, "sequences", np.dtype(np.int64)).ravel()
         found = _abi.CacheBatchEntry()

@@ -179,7 +179,22 @@ class TracedKernel:
         outputs: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Any:
-        """The result; with `outputs`, such as ("lse",), a tuple of it and these, as `fovea.attend` gives it."""
+        """The result, an array, or a tensor where the queries are one: then it is part of autograd.
+
+        Parameters
+        ----------
+        q, k, v : as those of `fovea.attend`, of float32, float64, float16 or bfloat16.
+        out : what the result is written to; not of tensors that require a gradient.
+        threads : how many may compute it; 1 if not given, of tensors as many as PyTorch has.
+        dtype : "bf16" where arrays of uint16 hold the bits of bfloat16.
+        outputs : what to give beside the result, of lse, weights, scores, entropy, best_key and column_sums.
+        arguments : the parameters of the function that are no placeholders; `page_table` (batch, pages) where keys and
+            values lie in pages, `query_offsets` and `key_offsets` (sequences + 1) where sequences follow each other.
+
+        Returns
+        -------
+        (batch, head, query, feature of v), with as many axes as q has; with `outputs` a `fovea.Results`.
+        """
         if type(q) is not np.ndarray and is_tensor(q) and dtype is None:
             if self._calls_on_tensors is None:
                 from ._torch import Calls
@@ -214,7 +229,7 @@ class TracedKernel:
         forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
-        """Computes gradients of this kernel, which are compiled when they are first asked for; see `fovea.gradient`."""
+        """The gradients of what a call reads, compiled when they are first asked for; see `fovea.gradient`."""
         source, values = self.read(arguments)
         outputs = ("lse",) if d_outputs or forward is not None else ()
         library = self.library(source, dtype or _element_type(q), "gradient", outputs)
@@ -225,7 +240,14 @@ class TracedKernel:
         return d
 
     def prepare(self, dtype: str = "f32", gradients: bool = False, **arguments: Any) -> Future[None]:
-        """Begins to compile for elements of a type; calls wait until it is done."""
+        """Begins to compile in a thread; calls wait until it is done.
+
+        Parameters
+        ----------
+        dtype : the elements of queries, "f32", "f64", "bf16" or "f16".
+        gradients : whether the gradients are compiled too.
+        arguments : as those of a call, where the function has parameters that are no placeholders.
+        """
         source = self.trace(**arguments)
         purpose = "gradient" if gradients else "kernel"
         return _background.submit(lambda: void(self.library(source, dtype, purpose)))

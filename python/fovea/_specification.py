@@ -133,7 +133,9 @@ class Specification:
 
 
 class Stage(Specification):
-    """One word, with its arguments where it has some. Masks are joined by `&`, `|` and `fovea.any_of`, and turned by `~`.
+    """One word, with its arguments where it has some.
+
+    Masks are joined by `&`, `|` and `fovea.any_of`, and turned by `~`.
 
     Example
     -------

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types that signatures name. Tensors are known by what they have, so that checking a program that uses NumPy alone does
-not read PyTorch."""
+"""Types that signatures name.
+
+Tensors are known by what they have, so that checking a program that uses NumPy alone does not read PyTorch.
+"""
 
 from __future__ import annotations
 

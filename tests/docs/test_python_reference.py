@@ -38,7 +38,8 @@ class Docstrings(unittest.TestCase):
         self.assertEqual((sentence, text), ("A sentence on two lines.", ["Some text."]))
         self.assertEqual(sections["Example"], ["if True:", "    f(1)"])
         self.assertEqual(
-            python_reference.entries(sections["Parameters"], "f"), [("q`, `k", "arrays, of reals."), ("more", "what else.")]
+            python_reference.entries(sections["Parameters"], "f"),
+            [("q`, `k", "arrays, of reals."), ("more", "what else.")],
         )
 
     def test_docstrings_that_make_no_page(self):
