@@ -13,6 +13,8 @@ of the region `example` of its test. The comment is
     /// Options: a sentence of what holds without them; .member(x): what it changes; .other(): what that does.
 
     reference.py    writes the pages and their table; tests/structure/check.py reference compares them
+
+The pages of the Python package are made by python_reference.py.
 """
 
 import pathlib
@@ -20,7 +22,9 @@ import re
 import sys
 
 import formulas
+import python_reference
 import regions
+from declarations import PageError, signature_of
 
 PARTS = {
     "project": "Projections, and maps of queries, keys and values",
@@ -36,10 +40,6 @@ WRITTEN = {"surface": "What every program uses"}  # folders of pages that are wr
 OTHERS = {"driver/merge": "driver/merge", "driver/ragged": "spec/part/ragged"}  # pages of what is no word: page, header
 LABELS = ("Shapes", "Options", "Cost", "Gradients", "Edge cases", "Errors", "Source")
 COMMENT_LINES = 12
-
-
-class PageError(Exception):
-    """A header, or a test, that no page can be made of."""
 
 
 def main():
@@ -63,15 +63,16 @@ def check_pages(root):
         if not (root / path).exists():
             problems.append(f"{path} is missing")
         elif (root / path).read_text() != text:
-            problems.append(f"{path} differs from its header and its test: ./run docs reference writes it anew")
+            problems.append(f"{path} differs from what it is made of: ./run docs reference writes it anew")
     return problems + pages_without_header(root, pages), len(pages)
 
 
 def pages_without_header(root, pages):
     """Of a word that is gone, the page goes."""
-    stored = [place for part in PARTS for place in sorted((root / "docs/reference" / part).glob("*.md"))]
+    parts = (*PARTS, python_reference.FOLDER)
+    stored = [place for part in parts for place in sorted((root / "docs/reference" / part).glob("*.md"))]
     names = [str(place.relative_to(root)) for place in stored]
-    return [f"{name} belongs to no header" for name in names if name not in pages]
+    return [f"{name} belongs to no header and no module" for name in names if name not in pages]
 
 
 def pages_of(root, problems):
@@ -92,15 +93,18 @@ def pages_of(root, problems):
     names = {page.stem: f"{page.parent.name}/{page.stem}" for page in written_pages(root)}
     names |= {word.name: page for page, word in words.items()}
     pages = {f"docs/reference/{page}.md": word.page(names) for page, word in words.items()}
+    sentences = {word.name: word.sentence[0].upper() + word.sentence[1:] for word in words.values()}
+    of_words = [word.header for page, word in words.items() if not page.startswith("driver/")]
+    of_python, lines = python_reference.pages_of(root, of_words, names, sentences, problems)
     if words:
-        pages["docs/reference/README.md"] = table_of(words, names, root)
-    return pages
+        pages["docs/reference/README.md"] = table_of(words, names, root, lines)
+    return pages | of_python
 
 
 def written_pages(root):
     """The pages in docs/reference that are written by hand: those in other folders than the parts."""
     pages = sorted((root / "docs/reference").glob("*/*.md"))
-    return [page for page in pages if page.parent.name not in PARTS]
+    return [page for page in pages if page.parent.name not in (*PARTS, python_reference.FOLDER)]
 
 
 class Word:
@@ -143,7 +147,7 @@ class Word:
         return "\n\n".join(blocks) + "\n"
 
 
-def table_of(words, names, root):
+def table_of(words, names, root, of_python):
     """The words by part, and before them the pages that are written by hand: the first sentence of each."""
     lines = [
         "<!-- Made by docs/tools/reference.py from the headers of all words. -->",
@@ -167,6 +171,8 @@ def table_of(words, names, root):
             for word in of_part:
                 sentence = capital(word.sentence, names, None).replace("|", "\\|")
                 lines.append(f"| [{word.name}]({word.path}.md) | {sentence} |")
+    if of_python:
+        lines += ["", "## The Python package", "", "| name | meaning |", "|---|---|", *of_python]
     return "\n".join(lines) + "\n"
 
 
@@ -269,103 +275,6 @@ def in_markdown(text, names, here):
 def capital(text, names, here):
     text = in_markdown(text, names, here)
     return text[0].upper() + text[1:]
-
-
-# The declarations of a header.
-
-
-def signature_of(text, name):
-    """The functions and objects of a header that a user names, and the enumerations they take."""
-    declarations = []
-    for item in items_of(text):
-        comment, code = re.fullmatch(r"((?:\s*//[^\n]*\n)*)\s*(.*)", item, re.DOTALL).groups()
-        comment = "\n".join(line for line in comment.strip().splitlines() if line.startswith("///"))
-        if comment.startswith(f"/// {name}: "):
-            comment = ""
-        if re.match(r"enum class", code):
-            declaration = code
-        elif re.match(r"inline constexpr", code):
-            declaration = code
-        elif function_name(code) and has_named_parameter(code):
-            declaration = declaration_of(code)
-        else:
-            continue
-        declarations.append(f"{comment}\n{declaration}".strip())
-    if not declarations:
-        raise PageError("there is nothing that a user could name")
-    return "\n\n".join(declarations)
-
-
-def items_of(text):
-    """What stands in namespace fovea, without what stands in namespaces in it; comments belong to what follows."""
-    items, item, depth, parentheses, at = [], "", 0, 0, 0
-    for inside in re.findall(
-        r"^namespace fovea::FOVEA_SET {\n(.*?)^}  // namespace fovea::FOVEA_SET$", text, re.M | re.S
-    ):
-        inside = re.sub(r"^namespace (\w+) {\n.*?^}  // namespace \1$", "", inside, flags=re.M | re.S)
-        for token in re.finditer(r'//[^\n]*\n|"(?:[^"\\]|\\.)*"|.', inside, re.DOTALL):
-            token = token[0]
-            item += token
-            depth += (token == "{") - (token == "}")
-            parentheses += (token == "(") - (token == ")")
-            if depth == 0 and parentheses == 0 and (token == ";" or (token == "}" and is_function(item))):
-                items.append(item)
-                item = ""
-    return items
-
-
-def is_function(item):
-    return function_name(re.sub(r"^\s*//[^\n]*\n", "", item, flags=re.MULTILINE).strip()) is not None
-
-
-def head_of(code):
-    """A declaration without what stands before its type: template <...> and requires(...)."""
-    while True:
-        match = re.match(r"template <|requires\(", code)
-        if not match:
-            return code
-        depth = 1
-        at = match.end()
-        opening, closing = ("<", ">") if match[0].endswith("<") else ("(", ")")
-        while depth:
-            depth += (code[at] == opening) - (code[at] == closing)
-            at += 1
-        code = code[at:].lstrip()
-
-
-def function_name(code):
-    head = head_of(code)
-    if re.match(r"(struct|class|enum|concept|using)\b", head):
-        return None
-    match = re.match(r"[^={};]*?(operator\S+?|\w+)\(", head)
-    return match[1] if match else None
-
-
-def parameters_of(code):
-    head = head_of(code)
-    at = start = re.match(r"[^={};]*?(operator\S+?|\w+)\(", head).end()
-    depth = 1
-    while depth:
-        depth += (head[at] in "([{<") - (head[at] in ")]}>")
-        at += 1
-    return head[start : at - 1]
-
-
-def has_named_parameter(code):
-    """An overload whose parameters have no names only says what is wrong with a call."""
-    return any(
-        re.search(r"[\w>&*]\s+[&(]*\w+\)?(\[\w+\])?(\s*=.*)?$", parameter.strip()) or re.search(r"&& \w+$", parameter)
-        for parameter in re.split(r",(?![^<({]*[>)}])", parameters_of(code))
-    )
-
-
-def declaration_of(code):
-    """A function without its body."""
-    at = parentheses = 0
-    while code[at] != "{" or parentheses:
-        parentheses += (code[at] == "(") - (code[at] == ")")
-        at += 1
-    return code[:at].rstrip() + ";"
 
 
 # The example of a test.

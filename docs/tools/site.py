@@ -68,6 +68,7 @@ ORDER = [
                 ("Aggregators", "aggregate"),
                 ("Results", "result"),
                 ("Calls", "driver"),
+                ("Python", "python"),
             ]
         ],
     ),

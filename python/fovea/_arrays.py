@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ._errors import ArgumentError, ShapeError, counted
-
-Array = npt.NDArray[Any]
+from ._typing import Array as Array
 
 # The elements of queries and results, as NumPy holds them: those of bfloat16 as their bits.
 REALS: dict[str, np.dtype[Any]] = {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from ._arrays import (
 from ._calls import library_or_default
 from ._errors import ArgumentError, Error, ShapeError, counted, require_type
 from ._library import Library
+from ._typing import CacheElement, Operand
 
 ELEMENTS: dict[str, np.dtype[Any]] = {"f32": REALS["f32"], "bf16": REALS["bf16"], "f16": REALS["f16"], **ROUNDED}
 
@@ -76,6 +78,18 @@ class Rotary:
     ntk_scaled : s multiplies base by s ** (features / (features - 2)).
     frequencies : (features / 2), the angles at position 1 in place of those of base.
     positions : (position), those of the new keys in place of those that they get in the sequence.
+
+    Raises
+    ------
+    ShapeError : `append` says it of frequencies and positions that do not fit the keys.
+    Error : `append` says it of a factor that is not above 0.
+
+    Example
+    -------
+        rotary = fovea.Rotary(base=500000)
+        cache = fovea.KVCache(heads=2, key_features=16, pages=64)
+        token = np.ones((1, 2, 1, 16), np.float32)
+        cache.append(cache.add(), token, token, rotary=rotary)
     """
 
     features: int | None = None
@@ -83,8 +97,8 @@ class Rotary:
     base: float = 10000
     interpolated: float = 1
     ntk_scaled: float = 1
-    frequencies: Any = None
-    positions: Any = None
+    frequencies: npt.ArrayLike | None = None
+    positions: npt.ArrayLike | None = None
 
     def _entry(self, keys: Array) -> tuple[_abi.RotaryEntry, tuple[Any, ...]]:
         """What C is told of the rotation of some keys, and what has to live until then."""
@@ -108,6 +122,8 @@ class Rotary:
 class CacheBatch(NamedTuple):
     """Some sequences of a layer of a cache, as a call of a kernel over pages takes them.
 
+    `fovea.KVCache` makes it; a kernel takes `lengths` and `page_table` by their names.
+
     Attributes
     ----------
     keys, values : all pages of the layer, (page, head, slot, feature), read-only and where they lie, so that they
@@ -116,6 +132,15 @@ class CacheBatch(NamedTuple):
     lengths : (batch), the positions of each sequence, evicted ones too.
     positions : (batch, pages * page_size), the position in each slot, -1 where it has none: for masks and scores of
         sequences of which some positions were evicted.
+
+    Example
+    -------
+        cache = fovea.KVCache(heads=2, key_features=16, pages=64, page_size=4)
+        sequence = cache.add()
+        cache.append(sequence, np.ones((1, 2, 6, 16), np.float32), np.ones((1, 2, 6, 16), np.float32))
+        batch = cache.batch([sequence])
+        assert batch.lengths.tolist() == [6] and batch.page_table.shape == (1, 2)
+        assert batch.keys.shape == (64, 2, 4, 16)
     """
 
     keys: Array
@@ -136,6 +161,8 @@ class _Pages:
 class KVCache:
     """Keys and values of sequences in pages, which sequences that begin alike share.
 
+    A call that is refused changes nothing. Calls of several threads come one after the other.
+
     Parameters
     ----------
     heads, key_features, value_features : the extents of keys and values; value_features is key_features if not given.
@@ -148,7 +175,22 @@ class KVCache:
         (page, head, slot, feature) for each layer, or is one array of them, (layer, page, head, slot, feature); writable,
         without gaps, with elements as those of a batch, and anything in them. Memory of its own if not given.
 
-    A call that is refused changes nothing. Calls of several threads come one after the other.
+    Raises
+    ------
+    ArgumentError : an argument of another type; a name of no type of elements.
+    ShapeError : an extent below 1, features that are no whole blocks; memory of another shape or with gaps.
+    Error : there is no library; a method says it of a sequence that is not there, and of pages that are used up.
+
+    Example
+    -------
+        cache = fovea.KVCache(layers=2, heads=2, key_features=16, pages=64, page_size=4)
+        first = cache.add()
+        for layer in range(2):
+            prompt = np.ones((1, 2, 10, 16), np.float32)
+            cache.append(first, prompt, prompt, layer)
+        second = cache.fork(first)  # goes on from the same prompt, in the same pages
+        cache.truncate(second, 8)
+        assert cache.length(first) == 10 and cache.length(second) == 8 and cache.free_pages() == 61
     """
 
     def __init__(
@@ -160,10 +202,10 @@ class KVCache:
         value_features: int | None = None,
         page_size: int = 16,
         layers: int = 1,
-        key_type: str = "f32",
-        value_type: str | None = None,
+        key_type: CacheElement = "f32",
+        value_type: CacheElement | None = None,
         library: Library | None = None,
-        memory: Any = None,
+        memory: Sequence[Operand | Sequence[Operand]] | None = None,
     ) -> None:
         self._library = library_or_default(library)
         self._lock = threading.Lock()
@@ -185,7 +227,7 @@ class KVCache:
         )
         self._cache = ctypes.c_void_p()
         self._memory = [] if memory is None else self._checked(memory)
-        given = [(address_of(k), address_of(v), k.nbytes, v.nbytes) for k, v in self._memory]
+        given = [_abi.CacheMemory(address_of(k), address_of(v), k.nbytes, v.nbytes) for k, v in self._memory]
         entries = None if memory is None else (_abi.CacheMemory * len(given))(*given)
         self._library._run(self._functions["create"], 1, self._sizes, entries, self._cache)
         destroy = self._library._function("cache_destroy", None, ctypes.c_void_p)
@@ -200,12 +242,14 @@ class KVCache:
         """Begins a sequence with the positions of another, in the same pages, and returns its number."""
         return self._found("fork", as_integer(sequence, "sequence"))
 
-    def append(self, sequence: int, keys: Any, values: Any, layer: int = 0, rotary: Rotary | None = None) -> None:
+    def append(self, sequence: int, keys: Operand, values: Operand, layer: int = 0, rotary: Rotary | None = None) -> None:
         """Adds positions to the end of a sequence in one layer, rounded to the elements of the cache.
 
         Parameters
         ----------
+        sequence : its number.
         keys, values : (1, head, position, feature), or (position, feature) of one head, of reals.
+        layer : which one, counted from 0.
         rotary : how keys are rotated before, at the positions that they get; not at all if not given.
         """
         require_type(rotary, (Rotary, type(None)), "rotary", "a fovea.Rotary")
@@ -235,12 +279,13 @@ class KVCache:
         """The pages of a layer that no sequence has."""
         return self._found("free_pages", as_integer(layer, "layer"))
 
-    def batch(self, sequences: Any, layer: int = 0) -> CacheBatch:
+    def batch(self, sequences: npt.ArrayLike, layer: int = 0) -> CacheBatch:
         """Some sequences of a layer as the batch of a call.
 
         Parameters
         ----------
         sequences : their numbers, in the order of the batch.
+        layer : which one, counted from 0.
         """
         numbers = as_integers(sequences, "sequences", np.dtype(np.int64)).ravel()
         found = _abi.CacheBatchEntry()
@@ -343,7 +388,7 @@ def _input(array: Array, name: str) -> _abi.InputF32:
 
 
 def _copied(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
-    array = np.empty(shape, dtype)
-    if array.size > 0:
+    array: Array = np.empty(shape, dtype)
+    if array.size > 0 and address is not None:
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
     return array

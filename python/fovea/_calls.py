@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
 
 from . import _ready
-from ._arrays import Array
 from ._errors import Error, require_type
-from ._info import Gradients, Kernel
+from ._info import Gradients, Kernel, Results
 from ._library import Library
+from ._typing import Array, Operand, OperandType, RoundedElement
 
 _default: Library | None = None
 
@@ -23,6 +23,16 @@ def load(path: str | os.PathLike[str], name: str | None = None) -> Library:
     ----------
     path : of the shared library.
     name : the TARGET of fovea_add_kernels; NAME of libNAME.so if not given.
+
+    Raises
+    ------
+    Error : there is no library at the path, or one of another version or name.
+
+    Example
+    -------
+        library = fovea.load(os.environ["FOVEA_KERNELS"])
+        q = np.ones((10, 16), np.float32)
+        result = library.causal(q, q, q)  # each kernel is a method
     """
     global _default
     _default = Library(path, name)
@@ -49,11 +59,24 @@ def library_or_default(library: Library | None) -> Library:
 
 
 def kernels(library: Library | None = None) -> list[Kernel]:
-    """The kernels of a library; of the one loaded last if not given."""
+    """The kernels of a library, each with its name, its types and its arguments.
+
+    Parameters
+    ----------
+    library : any; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
+
+    Raises
+    ------
+    Error : there is no library.
+
+    Example
+    -------
+        names = [kernel.name for kernel in fovea.kernels()]
+    """
     return library_or_default(library).kernels()
 
 
-def quantize(x: Any, /, type: str, library: Library | None = None) -> Array:
+def quantize(x: Operand, /, type: RoundedElement, library: Library | None = None) -> Array:
     """Rounds rows of numbers to the elements of a cache of keys or values, as `store` of C++ does.
 
     Parameters
@@ -66,17 +89,72 @@ def quantize(x: Any, /, type: str, library: Library | None = None) -> Array:
     -------
     An array of uint8: (..., bytes), 34, 18 or 20 of them for 32 features in blocks, or one for each feature; of uint16
     for bf16.
+
+    Raises
+    ------
+    ArgumentError : elements of another type; a name of no type that numbers are rounded to.
+    ShapeError : features that are no whole blocks.
+
+    Example
+    -------
+        k = np.ones((2, 4, 10, 64), np.float32)
+        blocks = fovea.quantize(k, "q8_0")  # 34 bytes for 32 numbers
+        assert blocks.shape == (2, 4, 10, 68) and blocks.dtype == np.uint8
     """
     return library_or_default(library).quantize(x, type)
 
 
+@overload
 def attend(
-    q: Any,
-    k: Any,
-    v: Any,
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    /,
+    kernel: str = ...,
+    out: None = ...,
+    threads: int = ...,
+    library: Library | None = ...,
+    dtype: str | None = ...,
+    outputs: None = ...,
+    **arguments: Any,
+) -> Array: ...
+@overload
+def attend(
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    /,
+    kernel: str = ...,
+    *,
+    out: OperandType,
+    threads: int = ...,
+    library: Library | None = ...,
+    dtype: str | None = ...,
+    outputs: None = ...,
+    **arguments: Any,
+) -> OperandType: ...
+@overload
+def attend(
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    /,
+    kernel: str = ...,
+    out: Operand | None = ...,
+    threads: int = ...,
+    library: Library | None = ...,
+    dtype: str | None = ...,
+    *,
+    outputs: Iterable[str],
+    **arguments: Any,
+) -> Results[Any]: ...
+def attend(
+    q: Operand,
+    k: Operand,
+    v: Operand,
     /,
     kernel: str = "causal",
-    out: Any = None,
+    out: Operand | None = None,
     threads: int = 1,
     library: Library | None = None,
     dtype: str | None = None,
@@ -109,15 +187,29 @@ def attend(
     names: `.result`, `.lse`. Outputs are (batch, head, query), weights and scores (batch, head, query, key), column_sums
     (batch, head, key), without the axes of batch and head that q does not have; weights over a graph are (batch, head,
     edge). They are float32, of a kernel for float64 float64; best_key is int64.
+
+    Raises
+    ------
+    ArgumentError : an argument that is missing, unknown or of another type.
+    ShapeError : shapes that do not fit each other.
+    UnsupportedError : a type of elements, or outputs, that the kernel was built without.
+    Error : there is no library, or no such kernel in it.
+
+    Example
+    -------
+        q, k, v = np.ones((3, 2, 4, 10, 16), np.float32)  # (batch, head, position, feature)
+        result = fovea.attend(q, k, v, "causal", threads=2)
+        assert result.shape == (2, 4, 10, 16)
     """
-    return library_or_default(library).attend(q, k, v, kernel, out, threads, dtype, outputs, **arguments)
+    attend_of: Any = library_or_default(library).attend
+    return attend_of(q, k, v, kernel, out, threads, dtype, outputs, **arguments)
 
 
 def gradient(
-    q: Any,
-    k: Any,
-    v: Any,
-    d_result: Any,
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    d_result: Operand,
     /,
     kernel: str = "causal",
     threads: int = 1,
@@ -125,7 +217,7 @@ def gradient(
     dtype: str | None = None,
     wanted: Iterable[str] | None = None,
     d_outputs: Mapping[str, Any] | None = None,
-    forward: Any = None,
+    forward: Sequence[Any] | None = None,
     **arguments: Any,
 ) -> Gradients:
     """Computes the gradients of what a call of `attend` reads, from the gradient of its result.
@@ -144,6 +236,21 @@ def gradient(
     -------
     Arrays with the shapes and types of q, k, v and of each table of reals that the score reads. Where one array is
     passed for several of them, each has its own. Of q, k and v None where it is not wanted; tables has those wanted.
+
+    Raises
+    ------
+    ArgumentError : as of `fovea.attend`; also a name of no gradient, or of no output that has one.
+    ShapeError : shapes that do not fit each other.
+    UnsupportedError : a kernel that was built without gradients.
+    Error : there is no library, or no such kernel in it.
+
+    Example
+    -------
+        q, k, v = np.random.rand(3, 1, 2, 10, 16).astype(np.float32)
+        result = fovea.attend(q, k, v, "causal")
+        d = fovea.gradient(q, k, v, 2 * result, "causal")  # of the loss sum(result**2)
+        less = fovea.attend(q - 0.1 * d.query, k - 0.1 * d.key, v - 0.1 * d.value, "causal")
+        assert (less**2).sum() < (result**2).sum()
     """
     return library_or_default(library).gradient(
         q, k, v, d_result, kernel, threads, dtype, wanted, d_outputs, forward, **arguments

@@ -20,6 +20,7 @@ from ._errors import ArgumentError
 from ._expression import Expression
 from ._graph import Graph
 from ._table import Table
+from ._typing import Operand
 
 _PACKAGES = ("fovea", "numpy", "torch")  # whose functions read no arrays of a user's
 _NUMBERS = (bool, int, float, str, np.generic, type(None))
@@ -76,14 +77,17 @@ def capturing_if_nothing_does() -> Iterator[None]:
         yield
 
 
-def param(array: Any) -> Table:
+def param(array: Operand | Table) -> Table:
     """A table that is no variable of its own: an attribute, an element of a list."""
     captured = _captured.get()
     if isinstance(array, Table):
         return array
     if not is_array(array):
         raise ArgumentError(f"param takes an array, this is of type {type(array).__name__}")
-    return Table(array) if captured is None else captured.arrays.setdefault((id(array), ""), Table(array))
+    table = Table(array)
+    if captured is not None:
+        table = captured.arrays.setdefault((id(array), ""), table)
+    return table
 
 
 def is_array(x: Any) -> bool:

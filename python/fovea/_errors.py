@@ -3,23 +3,65 @@
 
 
 class Error(Exception):
-    """Anything that went wrong in fovea; its text is one sentence."""
+    """Anything that went wrong in fovea; its text is one sentence, and nothing has been written.
+
+    Example
+    -------
+        try:
+            fovea.load("nowhere.so")
+        except fovea.Error as error:
+            assert str(error) == "there is no library of kernels at nowhere.so"
+    """
 
 
 class ArgumentError(Error, TypeError):
-    """An argument is missing, unknown or of a type that the kernel does not take."""
+    """An argument is missing, unknown or of a type that is not taken: a TypeError too.
+
+    Example
+    -------
+        try:
+            fovea.kernel(3)
+        except fovea.ArgumentError as error:
+            assert "it must be a function, a specification or its text" in str(error)
+    """
 
 
 class ShapeError(Error, ValueError):
-    """An array, table or number does not fit the others."""
+    """An array, table or number does not fit the others: a ValueError too.
+
+    Example
+    -------
+        q = np.ones((1, 2, 10, 16), np.float32)
+        try:
+            fovea.attend(q, q, q, "alibi", slopes=[0.5])
+        except fovea.ShapeError as error:
+            assert str(error) == "slopes is (1), it must be (heads), here (2)"
+    """
 
 
 class GraphError(Error, ValueError):
-    """A graph is no valid list of neighbours, or does not fit the call."""
+    """A graph is no valid list of neighbours, or does not fit the call: a ValueError too.
+
+    Example
+    -------
+        try:
+            fovea.Graph.from_edges(3, [(0, 1), (3, 1)])
+        except fovea.GraphError as error:
+            assert str(error) == "an edge ends at query 3, there are 3 queries"
+    """
 
 
 class UnsupportedError(Error, RuntimeError):
-    """The library has no code for this element type or this processor."""
+    """There is no code for a type of elements, for this processor or for what is asked: a RuntimeError too.
+
+    Example
+    -------
+        q = np.ones((10, 16), np.int8)
+        try:
+            fovea.attend(q, q, q, "causal")
+        except fovea.UnsupportedError as error:
+            assert str(error).endswith("not for i8")
+    """
 
 
 def counted(n: int, noun: str) -> str:

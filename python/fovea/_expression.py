@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Union, overload
 
 import numpy as np
 
 from ._errors import ArgumentError, ShapeError, counted
+from ._typing import Array, Scalar, TensorLike
 
 if TYPE_CHECKING:
+    from ._specification import Specification
     from ._table import Names
+
+Value = Union["Expression", Scalar, Array, TensorLike[Any]]  # what operators and functions take
 
 # How tightly C++ binds, from 0: what binds less stands in parentheses.
 _ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUALITY, _AND, LOOSEST = range(8)
@@ -40,13 +44,21 @@ _NOT_A_NUMBER = "a condition is not a number: write fovea.select(condition, 1, 0
 
 
 class Expression:
-    """A number, or a condition, for each pair of a query and a key.
+    """A number, or a condition, for each pair of a query and a key: what parameters of a kernel's function are.
 
-    Attributes
-    ----------
-    kind : "integer", "real" or "condition".
-    constant : whether it is a number of C++ before the language sees it.
-    free : how many axes of tables in it have no index.
+    Operators, and functions of NumPy, PyTorch and fovea, make others of it. It has no value while a kernel is traced.
+
+    Raises
+    ------
+    ArgumentError : what asks for its value, such as `if`, `and`, `float` and functions of `math`.
+
+    Example
+    -------
+        @fovea.kernel
+        def near(score: fovea.Expression, i: fovea.Expression, j: fovea.Expression) -> fovea.Specification:
+            return score - 0.1 * abs(i - j) | fovea.softmax
+
+        assert near.text == "scaled_dot | rescore(score - 0.1 * abs(q_idx - kv_idx)) | softmax | weighted_sum"
     """
 
     __slots__ = ("children", "constant", "features", "free", "kind", "level", "template")
@@ -61,12 +73,13 @@ class Expression:
         level: int = _ATOM,
         constant: bool = False,
     ) -> None:
-        self.kind = kind
+        self.kind = kind  # "integer", "real" or "condition"
         self.template = template
         self.children = tuple(children)  # each with the loosest level that needs no parentheses
         self.level = level
-        self.constant = constant
-        self.free = max((child.free for child, _ in self.children), default=0)
+        self.constant = constant  # a number of C++ before the language sees it
+        # How many axes of tables in it have no index.
+        self.free: int = max((child.free for child, _ in self.children), default=0)
         ranges = {child.features for child, _ in self.children if child.features is not None}
         if len(ranges) > 1:
             raise ArgumentError("a sum is over one range of features: give all of them the same, or add up two sums")
@@ -85,7 +98,7 @@ class Expression:
     def __float__(self) -> float:
         raise ArgumentError(_NO_NUMBER)
 
-    __int__ = __complex__ = __trunc__ = __round__ = __ceil__ = __floor__ = __float__  # type: ignore[assignment]
+    __int__ = __complex__ = __trunc__ = __round__ = __ceil__ = __floor__ = __float__
 
     def __index__(self) -> int:
         raise ArgumentError(_NO_NUMBER)
@@ -93,110 +106,114 @@ class Expression:
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise ArgumentError(_NO_ARRAY)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise ArgumentError(_NO_ITERATION)
 
     def __len__(self) -> int:
         raise ArgumentError(_NO_ITERATION)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Value) -> Expression:
         return _arithmetic("+", self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Value) -> Expression:
         return _arithmetic("+", other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Value) -> Expression:
         return _arithmetic("-", self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Value) -> Expression:
         return _arithmetic("-", other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Value) -> Expression:
         return _arithmetic("*", self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Value) -> Expression:
         return _arithmetic("*", other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Value) -> Expression:
         return _arithmetic("%", self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: Value) -> Expression:
         return _arithmetic("%", other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Value) -> Expression:
         return divide(self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Value) -> Expression:
         return divide(other, self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: Value) -> Expression:
         return floor_divide(self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: Value) -> Expression:
         return floor_divide(other, self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Value) -> Expression:
         return power(self, other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: Value) -> Expression:
         return power(other, self)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Value) -> Expression:
         return sum_of(self * other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: Value) -> Expression:
         return sum_of(other * self)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Expression:
         return Formula(_number(self).kind, "-{0}", [(self, _ATOM)], _UNARY, self.constant)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Expression:
         return _number(self)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Expression:
         return call("abs", self)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Value) -> Expression:
         return _comparison("<", self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Value) -> Expression:
         return _comparison("<=", self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Value) -> Expression:
         return _comparison(">", self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Value) -> Expression:
         return _comparison(">=", self, other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: Value) -> Expression:  # type: ignore[override]
         return _comparison("==", self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: Value) -> Expression:  # type: ignore[override]
         return _comparison("!=", self, other)
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: Value) -> Expression:
         return _logical("&&", _AND, self, other)
 
-    def __rand__(self, other: Any) -> Any:
+    def __rand__(self, other: Value) -> Expression:
         return _logical("&&", _AND, other, self)
 
+    @overload
+    def __or__(self, other: Specification) -> Specification: ...
+    @overload
+    def __or__(self, other: Value) -> Expression: ...
     def __or__(self, other: Any) -> Any:
         if hasattr(other, "__fovea_stages__"):
             return NotImplemented
         return _logical("||", LOOSEST, self, other)
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: Value) -> Expression:
         return _logical("||", LOOSEST, other, self)
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: Value) -> Expression:
         return _comparison("!=", _condition(self), _condition(other))
 
     __rxor__ = __xor__
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Expression:
         return Formula("condition", "!{0}", [(_condition(self), _ATOM)], _UNARY, self.constant)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Expression:
         if self.template not in ("q", "k") or not isinstance(index, slice):
             raise ArgumentError(f"{_NO_ITERATION}; of q and k there are ranges, such as q[0:64]")
         first, end = index.start or 0, index.stop
@@ -237,7 +254,7 @@ class Expression:
             raise ArgumentError(f"torch.{name} is not in the language of kernels, which has {_listed(OF_TORCH)}")
         return known(*(x if isinstance(x, tuple) else _operand(x) for x in inputs), **(keywords or {}))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., Expression]:
         from ._functions import METHODS
 
         if name not in METHODS:
@@ -307,13 +324,13 @@ def _joined(kind: str, symbol: str, level: int, a: Expression, b: Expression) ->
     return Formula(kind, f"{{0}} {symbol} {{1}}", [(a, left), (b, right)], level, a.constant and b.constant)
 
 
-def _arithmetic(symbol: str, left: Any, right: Any) -> Any:
+def _arithmetic(symbol: str, left: Value, right: Value) -> Expression:
     a, b = _number(left), _number(right)
     kind = "integer" if a.kind == b.kind == "integer" else "real"
     return _joined(kind, symbol, _PRODUCT if symbol in "*%" else _SUM, a, b)
 
 
-def divide(left: Any, right: Any) -> Any:
+def divide(left: Value, right: Value) -> Expression:
     """The quotient of reals: integers become reals first, as in Python."""
     a, b = _number(left), _number(right)
     if a.kind == b.kind == "integer":
@@ -327,7 +344,7 @@ def _as_real(e: Expression) -> Expression:
     return Formula("real", "{0}.0" if e.template.isdigit() else "double({0})", [(e, LOOSEST)], constant=True)
 
 
-def floor_divide(left: Any, right: Any) -> Any:
+def floor_divide(left: Value, right: Value) -> Expression:
     """The quotient of integers, rounded down."""
     a, b = _number(left), _number(right)
     if not a.kind == b.kind == "integer":
@@ -337,28 +354,28 @@ def floor_divide(left: Any, right: Any) -> Any:
     return call("floor_div", a, b)
 
 
-def power(left: Any, right: Any) -> Any:
+def power(left: Value, right: Value) -> Expression:
     """A power: squares and roots by their own functions."""
     if isinstance(right, (int, float)) and right in (1, 2, 0.5):
         return _number(left) if right == 1 else call("square" if right == 2 else "sqrt", left)
     return call("pow", left, right)
 
 
-def _comparison(symbol: str, left: Any, right: Any) -> Any:
+def _comparison(symbol: str, left: Value, right: Value) -> Expression:
     a, b = as_expression(left), as_expression(right)
     if (a.kind == "condition") != (b.kind == "condition"):
         raise ArgumentError(_NOT_A_NUMBER)
     return _joined("condition", symbol, _EQUALITY if symbol in ("==", "!=") else _ORDER, a, b)
 
 
-def _logical(symbol: str, level: int, left: Any, right: Any) -> Any:
+def _logical(symbol: str, level: int, left: Value, right: Value) -> Expression:
     return _joined("condition", symbol, level, _condition(left), _condition(right))
 
 
 _KEEPS_INTEGERS = ("abs", "square", "relu", "min", "max", "select", "floor_div")
 
 
-def call(name: str, *operands: Any) -> Any:
+def call(name: str, *operands: Value) -> Expression:
     """A function of the language."""
     children = [_number(x) for x in operands]
     whole = name in _KEEPS_INTEGERS and all(child.kind == "integer" for child in children)
@@ -368,7 +385,7 @@ def call(name: str, *operands: Any) -> Any:
     return Formula("integer" if whole else "real", f"{name}({inside})", [(child, LOOSEST) for child in children])
 
 
-def select(condition: Any, a: Any, b: Any) -> Any:
+def select(condition: Value, a: Value, b: Value) -> Expression:
     """One of two, by a condition."""
     test, x, y = _condition(condition), as_expression(a), as_expression(b)
     if (x.kind == "condition") != (y.kind == "condition"):
@@ -377,7 +394,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     return Formula(kind, "select({0}, {1}, {2})", [(test, LOOSEST), (x, LOOSEST), (y, LOOSEST)])
 
 
-def sum_of(e: Any, features: Any = None) -> Any:
+def sum_of(e: Value, features: str | None = None) -> Expression:
     """The sum over the features, or over a range of them."""
     body = _number(e)
     if body.free > 1:

@@ -8,7 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ._errors import ArgumentError
-from ._expression import LOOSEST, Expression, Formula, as_expression, call, divide, floor_divide, power, select, sum_of
+from ._expression import (
+    LOOSEST,
+    Expression,
+    Formula,
+    Value,
+    as_expression,
+    call,
+    divide,
+    floor_divide,
+    power,
+    select,
+    sum_of,
+)
 
 _FUNCTIONS = (
     "exp exp2 log tanh erf sqrt rsqrt sigmoid silu gelu leaky_relu elu pow sin cos tan asin acos atan atan2 sinh cosh "
@@ -16,17 +28,17 @@ _FUNCTIONS = (
 ).split()
 
 
-def function_named(name: str) -> Callable[..., Any]:
+def function_named(name: str) -> Callable[..., Expression]:
     """A function of the language, for expressions and for numbers."""
 
-    def function(*operands: Any) -> Any:
+    def function(*operands: Value) -> Expression:
         return call(name, *operands)
 
     function.__name__ = function.__qualname__ = name
     return function
 
 
-def squared_distance(a: Any, b: Any, features: Any = None) -> Any:
+def squared_distance(a: Value, b: Value, features: str | None = None) -> Expression:
     """The sum of the squared differences of features."""
     return sum_of(call("square", as_expression(a) - b), features)
 
@@ -36,7 +48,7 @@ def features(first: int, end: int) -> str:
     return f"features({operator.index(first)}, {operator.index(end)})"
 
 
-def random(seed: Any) -> Any:
+def random(seed: int | Expression) -> Expression:
     """A number from 0 to 1 for each pair; the seed is an integer, or one that a call passes."""
     if isinstance(seed, Expression):
         if seed.kind != "integer" or not seed.constant:

@@ -26,11 +26,21 @@ class Graph:
     offsets : (queries + 1), from 0 to the number of edges.
     keys : (edges).
     numbers : (edges), where tables of edges are read for each of `keys`; its own place if not given.
+
+    Raises
+    ------
+    GraphError : what is no list of integers, or of another length; a call says what its edges do not fit.
+
+    Example
+    -------
+        graph = fovea.Graph.from_edges(3, [(0, 1), (0, 2), (1, 0), (2, 2)])  # who looks, and at which key
+        assert graph.queries == 3 and graph.edges == 4
+        assert graph.offsets.tolist() == [0, 2, 3, 4] and graph.keys.tolist() == [1, 2, 0, 2]
     """
 
     __slots__ = ("_entry", "_keys", "_numbers", "_offsets")
 
-    def __init__(self, offsets: Any, keys: Any, numbers: Any = None) -> None:
+    def __init__(self, offsets: npt.ArrayLike, keys: npt.ArrayLike, numbers: npt.ArrayLike | None = None) -> None:
         self._offsets = _list_of(offsets, "offsets", np.int64)
         self._keys = _list_of(keys, "keys", np.int32)
         self._numbers = None if numbers is None else _list_of(numbers, "numbers", np.int64)
@@ -47,13 +57,17 @@ class Graph:
         )
 
     @classmethod
-    def from_edges(cls, queries: int, edges: Any) -> Graph:
+    def from_edges(cls, queries: int, edges: npt.ArrayLike) -> Graph:
         """The graph of some queries with the given edges.
 
         Parameters
         ----------
         queries : how many there are.
         edges : (edges, 2): who looks, and at which key. Tables of edges are read in this order.
+
+        Raises
+        ------
+        GraphError : an edge from a query that is not there, or what is no table of integers (edges, 2).
         """
         pairs = _pairs_of(edges)
         to, keys = pairs[:, 0], pairs[:, 1]
@@ -69,22 +83,27 @@ class Graph:
 
     @property
     def queries(self) -> int:
+        """How many queries there are."""
         return self._offsets.size - 1
 
     @property
     def edges(self) -> int:
+        """How many edges there are."""
         return self._keys.size
 
     @property
     def offsets(self) -> npt.NDArray[np.int64]:
+        """(queries + 1), where the keys of each query begin."""
         return self._offsets
 
     @property
     def keys(self) -> npt.NDArray[np.int32]:
+        """(edges), the keys of one query after those of the other."""
         return self._keys
 
     @property
     def numbers(self) -> npt.NDArray[np.int64] | None:
+        """(edges), where tables of edges are read; None where each has its own place."""
         return self._numbers
 
     @property

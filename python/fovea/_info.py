@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ._errors import ArgumentError
+
+OfResult = TypeVar("OfResult")  # an array, or a tensor
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,11 @@ class Argument:
     name : what it is passed as.
     type : as C names it: "float", "int32_t", ... of a table; "int64_t" or "double" of a number; "fovea_graph".
     shape : the names of a table's axes; empty for a number or a graph.
+
+    Example
+    -------
+        slopes = fovea.Argument("slopes", "float", ("heads",))
+        assert str(slopes) == "slopes(heads): float"
     """
 
     name: str
@@ -37,6 +44,12 @@ class ElementTypes(NamedTuple):
     ----------
     query, result : "f32", "f64", "bf16" or "f16".
     key, value : one of these, "i8", "fp8_e4m3" or "fp8_e5m2", or that of blocks: "q8_0", "q4_0" or "q4_1".
+
+    Example
+    -------
+        kernel = fovea.kernels()[0]
+        query, key, value, result = kernel.elements[0]
+        assert query in ("f32", "f64", "bf16", "f16")
     """
 
     query: str
@@ -66,6 +79,13 @@ class Kernel:
         without.
     d_outputs : those of `outputs` whose gradients `fovea.gradient` takes.
     takes_forward : whether it takes what the forward call gave, for which `outputs` has "lse".
+
+    Example
+    -------
+        for kernel in fovea.kernels():
+            print(kernel.name, kernel.types, kernel.specification)
+            for argument in kernel.arguments:
+                print("   ", argument)  # slopes(heads): float
     """
 
     name: str
@@ -87,14 +107,56 @@ class Kernel:
         return any(a.name == "page_table" and a.shape == ("batch", "pages") for a in self.arguments)
 
 
+class Results(tuple[OfResult, ...], Generic[OfResult]):
+    """What a call with `outputs` gives: a tuple of the result and of the outputs, which has their names.
+
+    Those that the call does not ask for are no attributes of it.
+
+    Attributes
+    ----------
+    result : what the call gives without outputs.
+    lse : (batch, head, query), the natural logarithm of the sum of exponentials of each query's scores.
+    weights, scores : (batch, head, query, key); weights over a graph (batch, head, edge).
+    entropy : (batch, head, query), how spread out the weights of a query are, in nats.
+    best_key : (batch, head, query), the position of the largest score, of int64.
+    column_sums : (batch, head, key), the weight that a key has from all queries.
+
+    Example
+    -------
+        q, k, v = np.ones((3, 1, 2, 10, 16), np.float32)
+        both = fovea.attend(q, k, v, "causal", outputs=("lse", "weights"))
+        result, lse, weights = both
+        assert both.lse is lse and weights.shape == (1, 2, 10, 10)
+    """
+
+    __slots__ = ()
+    result: OfResult
+    lse: OfResult
+    weights: OfResult
+    scores: OfResult
+    entropy: OfResult
+    best_key: OfResult
+    column_sums: OfResult
+
+    def _replace(self, **others: Any) -> Results[Any]:
+        """The same with others in the place of some."""
+        raise NotImplementedError  # it is one of tuples with names
+
+
 @dataclass(frozen=True)
 class Gradients:
-    """What a call of `fovea.gradient` gives.
+    """The gradients of a loss, by what a call of `fovea.gradient` or of a kernel's `gradient` reads.
 
     Attributes
     ----------
     query, key, value : arrays like those of the call; None where it is not wanted.
     tables : by the names of arguments, arrays like the tables of the call; those wanted.
+
+    Example
+    -------
+        q, k, v, d_result = np.ones((4, 1, 2, 10, 16), np.float32)
+        d = fovea.gradient(q, k, v, d_result, "causal", wanted=("query", "value"))
+        assert d.query.shape == q.shape and d.key is None and d.tables == {}
     """
 
     query: Any

@@ -6,9 +6,9 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from ._capture import Captured, capturing, is_array, rebound
 from ._errors import ArgumentError, ShapeError, UnsupportedError, counted
 from ._expression import Expression
 from ._graph import Graph
-from ._info import Gradients
+from ._info import Gradients, Results
 from ._library import Library
 from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, Repeats
 from ._source import ELEMENTS, KERNEL, NAME, OF_BATCH, OUTPUTS, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 from ._table import Number, Table
+from ._typing import Array, ArrayLike, OfCall, Operand, TensorLike
 
 if TYPE_CHECKING:
     from ._picture import MaskPicture
@@ -36,9 +37,32 @@ _CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.
 
 
 class TracedKernel:
-    """A kernel that Python wrote, to be called on queries, keys and values."""
+    """A kernel that Python wrote, to be called on queries, keys and values.
 
-    def __init__(self, what: Callable[..., Any] | Specification | str, arguments: dict[str, Any]) -> None:
+    `fovea.kernel` makes it. As a method of a class it reads what its object has. The code for a type of elements is
+    compiled by the first call that needs it, and kept in `~/.cache/fovea`.
+
+    Raises
+    ------
+    ArgumentError : what the function asks of placeholders is not in the language, or a call lacks a parameter.
+    ShapeError : shapes that do not fit each other, or a table with another number of axes than before.
+    UnsupportedError : there is no compiler, or no code for what is asked.
+
+    Example
+    -------
+        temperatures = np.array([0.5, 1, 2, 4])
+
+        @fovea.kernel
+        def sharpened(score, head):
+            return score / temperatures[head] | fovea.sparsemax
+
+        q, k, v, d_result = np.random.rand(4, 2, 4, 37, 11)
+        result = sharpened(q, k, v)  # (batch, head, position, feature)
+        d = sharpened.gradient(q, k, v, d_result)
+        assert d.query.shape == q.shape and d.tables["temperatures"].shape == (4,)
+    """
+
+    def __init__(self, what: Callable[..., object] | Specification | str, arguments: dict[str, Any]) -> None:
         self._what = what
         self._arguments = arguments
         self._source: Source | None = None
@@ -59,11 +83,12 @@ class TracedKernel:
     def __set_name__(self, owner: type, name: str) -> None:
         self._attribute = name
 
-    def __get__(self, instance: Any, owner: type | None = None) -> TracedKernel:
+    def __get__(self, instance: object, owner: type | None = None) -> TracedKernel:
         """The kernel of a method, which its object keeps."""
         if instance is None:
             return self
-        kernel = TracedKernel(types.MethodType(self._what, instance), {})
+        function: Any = self._what
+        kernel = TracedKernel(types.MethodType(function, instance), {})
         instance.__dict__[self._attribute] = kernel
         return kernel
 
@@ -91,19 +116,88 @@ class TracedKernel:
             self._source, self._signature = source, signature
         return self._source
 
+    @overload
     def __call__(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
+        q: TensorLike[OfCall],
+        k: Operand,
+        v: Operand,
         /,
-        out: Any = None,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> OfCall: ...
+    @overload
+    def __call__(
+        self,
+        q: TensorLike[OfCall],
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[OfCall]: ...
+    @overload
+    def __call__(
+        self,
+        q: ArrayLike,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        q: ArrayLike,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int | None = ...,
+        dtype: str | None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[Array]: ...
+    def __call__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = None,
         threads: int | None = None,
         dtype: str | None = None,
         outputs: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Any:
-        """The result; with `outputs`, such as ("lse",), a tuple of it and these, as `fovea.attend` gives it."""
+        """The result, an array, or a tensor where the queries are one: then it is part of autograd.
+
+        Parameters
+        ----------
+        q, k, v : as those of `fovea.attend`, of float32, float64, float16 or bfloat16.
+        out : what the result is written to; not of tensors that require a gradient.
+        threads : how many may compute it; 1 if not given, of tensors as many as PyTorch has.
+        dtype : "bf16" where arrays of uint16 hold the bits of bfloat16.
+        outputs : what to give beside the result, of lse, weights, scores, entropy, best_key and column_sums.
+        arguments : the parameters of the function that are no placeholders; `page_table` (batch, pages) where keys and
+            values lie in pages, `query_offsets` and `key_offsets` (sequences + 1) where sequences follow each other.
+
+        Returns
+        -------
+        (batch, head, query, feature of v), with as many axes as q has; with `outputs` a `fovea.Results`.
+        """
         if type(q) is not np.ndarray and is_tensor(q) and dtype is None:
             if self._calls_on_tensors is None:
                 from ._torch import Calls
@@ -116,7 +210,7 @@ class TracedKernel:
         if outputs is not None:
             asked = self.outputs_asked(source, outputs)
             library = self.library(source, type_name, "kernel", asked)
-            return library.attend(q, k, v, KERNEL, out, threads, dtype, asked, **values)
+            return library.attend(q, k, v, KERNEL, out, threads, dtype, outputs=asked, **values)
         library = self.library(source, type_name, "kernel")
         if out is None and dtype is None:
             result = self._repeats(library, KERNEL, (q, k, v), values, type_name, threads)
@@ -126,19 +220,19 @@ class TracedKernel:
 
     def gradient(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
-        d_result: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        d_result: Operand,
         /,
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
-        forward: Any = None,
+        forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
-        """Computes gradients of this kernel; see `fovea.gradient`."""
+        """The gradients of what a call reads, compiled when they are first asked for; see `fovea.gradient`."""
         source, values = self.read(arguments)
         outputs = ("lse",) if d_outputs or forward is not None else ()
         library = self.library(source, dtype or _element_type(q), "gradient", outputs)
@@ -149,12 +243,19 @@ class TracedKernel:
         return d
 
     def prepare(self, dtype: str = "f32", gradients: bool = False, **arguments: Any) -> Future[None]:
-        """Begins to compile for elements of a type; calls wait until it is done."""
+        """Begins to compile in a thread; calls wait until it is done.
+
+        Parameters
+        ----------
+        dtype : the elements of queries, "f32", "f64", "bf16" or "f16".
+        gradients : whether the gradients are compiled too.
+        arguments : as those of a call, where the function has parameters that are no placeholders.
+        """
         source = self.trace(**arguments)
         purpose = "gradient" if gradients else "kernel"
         return _background.submit(lambda: void(self.library(source, dtype, purpose)))
 
-    def explain(self, q: Any, k: Any, v: Any, /, dtype: str | None = None, **arguments: Any) -> str:
+    def explain(self, q: Operand, k: Operand, v: Operand, /, dtype: str | None = None, **arguments: Any) -> str:
         """What runs for some operands: as `explain` of C++ says it; compiled by itself when it is first asked for."""
         source, values = self.read(arguments)
         library = self.library(source, dtype or _element_type(q), "explain")
@@ -365,7 +466,13 @@ def _as_traced(value: Any, table: Table, name: str, kernel: str) -> Any:
     return value if table.rank > 0 else value.reshape(1)
 
 
-def kernel(what: Any = None, /, **arguments: Any) -> Any:
+@overload
+def kernel(what: Callable[..., object] | Specification | str, /, **arguments: Any) -> TracedKernel: ...
+@overload
+def kernel(what: None = None, /, **arguments: Any) -> Callable[[Callable[..., object]], TracedKernel]: ...
+def kernel(
+    what: Callable[..., object] | Specification | str | None = None, /, **arguments: Any
+) -> TracedKernel | Callable[[Callable[..., object]], TracedKernel]:
     """Makes a kernel of a function of placeholders, of a specification, or of its text in C++.
 
     Parameters
@@ -374,6 +481,27 @@ def kernel(what: Any = None, /, **arguments: Any) -> Any:
         h, batch or b, ...); others are arguments that each call passes. It returns words joined by `|`. Arrays that it
         reads from around it are tables, and may be other ones later; numbers stand in its text.
     arguments : of a text, the tables, numbers and graphs that it names.
+
+    Returns
+    -------
+    A `fovea.TracedKernel`, or without a function, `@fovea.kernel()`, what makes it of one.
+
+    Raises
+    ------
+    ArgumentError : it is none of these; the call, not the decorator, says what is wrong with the function.
+
+    Example
+    -------
+        vector = np.ones(11, np.float32)
+
+        @fovea.kernel
+        def additive(q, k):
+            return vector @ np.tanh(q + k) | fovea.softmax
+
+        query, key, value = np.ones((3, 2, 4, 37, 11), np.float32)
+        result = additive(query, key, value)
+        by_text = fovea.kernel("additive(vector) | softmax | weighted_sum", vector=vector)
+        assert np.allclose(result, 1) and by_text.definition.startswith("takes<")
     """
     if what is None:
         return lambda function: kernel(function, **arguments)

@@ -10,9 +10,9 @@ import re
 import struct
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -29,10 +29,11 @@ from ._arrays import (
     said,
 )
 from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
-from ._info import Argument, ElementTypes, Gradients, Kernel, wanted_gradients
+from ._info import Argument, ElementTypes, Gradients, Kernel, Results, wanted_gradients
 from ._operands import Operands, Result, elements_like, operand
 from ._outputs import Output, Outputs, packed_forward, packed_gradients
 from ._plan import Plan
+from ._typing import Operand, OperandType, RoundedElement
 
 
 _OPERANDS = ("query", "key", "value")
@@ -81,7 +82,21 @@ class Compiled:
 
 
 class BoundKernel:
-    """One kernel of a library, to be called on queries, keys and values: `library.causal(q, k, v)`."""
+    """One kernel of a library, to be called on queries, keys and values: `library.causal(q, k, v)`.
+
+    Attributes
+    ----------
+    info : what the library says of it, a `fovea.Kernel`.
+
+    Example
+    -------
+        library = fovea.load(os.environ["FOVEA_KERNELS"])
+        causal = library.causal
+        q = np.ones((10, 16), np.float32)
+        assert causal(q, q, q).shape == q.shape and causal.info.name == "causal"
+    """
+
+    info: Kernel
 
     def __init__(self, library: Library, info: Kernel) -> None:
         self._library = library
@@ -91,32 +106,74 @@ class BoundKernel:
         parts = [info.comment, info.specification, info.formula, f"Arguments:{takes}" if takes else ""]
         self.__doc__ = "\n\n".join(part for part in parts if part) + "\n"
 
+    @overload
     def __call__(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
         /,
-        out: Any = None,
+        out: None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        out: OperandType,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> OperandType: ...
+    @overload
+    def __call__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[Any]: ...
+    def __call__(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        out: Operand | None = None,
         threads: int = 1,
         dtype: str | None = None,
         outputs: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Any:
-        return self._library.attend(q, k, v, self.info.name, out, threads, dtype, outputs, **arguments)
+        """The result; see `fovea.attend`."""
+        attend: Any = self._library.attend
+        return attend(q, k, v, self.info.name, out, threads, dtype, outputs, **arguments)
 
     def gradient(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
-        d_result: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        d_result: Operand,
         /,
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
-        forward: Any = None,
+        forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
@@ -129,7 +186,26 @@ class BoundKernel:
 
 
 class Library:
-    """A library of kernels that `fovea_add_kernels` has made. Each kernel is also an attribute, to be called."""
+    """A library of kernels that `fovea_add_kernels` has made. Each kernel is also an attribute, to be called.
+
+    Parameters
+    ----------
+    path : of the shared library.
+    name : the TARGET of fovea_add_kernels; NAME of libNAME.so if not given.
+
+    Raises
+    ------
+    Error : there is no library at the path, or one of another version or name.
+
+    Example
+    -------
+        library = fovea.Library(os.environ["FOVEA_KERNELS"])
+        q = np.ones((10, 16), np.float32)
+        assert np.all(library.causal(q, q, q) == library.attend(q, q, q, "causal"))
+    """
+
+    path: Path
+    name: str
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         require_type(path, (str, os.PathLike), "path", "the path of a library of kernels")
@@ -159,17 +235,61 @@ class Library:
         self._kernels = {name: _info_of(list(types.values())) for name, types in self._compiled.items()}
 
     def kernels(self) -> list[Kernel]:
-        """What there is to call."""
+        """The kernels that there are to call."""
         return list(self._kernels.values())
 
+    @overload
     def attend(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        kernel: str = ...,
+        out: None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> Array: ...
+    @overload
+    def attend(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        kernel: str = ...,
+        *,
+        out: OperandType,
+        threads: int = ...,
+        dtype: str | None = ...,
+        outputs: None = ...,
+        **arguments: Any,
+    ) -> OperandType: ...
+    @overload
+    def attend(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        /,
+        kernel: str = ...,
+        out: Operand | None = ...,
+        threads: int = ...,
+        dtype: str | None = ...,
+        *,
+        outputs: Iterable[str],
+        **arguments: Any,
+    ) -> Results[Any]: ...
+    def attend(
+        self,
+        q: Operand,
+        k: Operand,
+        v: Operand,
         /,  # kernels may take arguments of these names
         kernel: str = "causal",
-        out: Any = None,
+        out: Operand | None = None,
         threads: int = 1,
         dtype: str | None = None,
         outputs: Iterable[str] | None = None,
@@ -192,17 +312,17 @@ class Library:
 
     def gradient(
         self,
-        q: Any,
-        k: Any,
-        v: Any,
-        d_result: Any,
+        q: Operand,
+        k: Operand,
+        v: Operand,
+        d_result: Operand,
         /,  # kernels may take arguments of these names
         kernel: str = "causal",
         threads: int = 1,
         dtype: str | None = None,
         wanted: Iterable[str] | None = None,
         d_outputs: Mapping[str, Any] | None = None,
-        forward: Any = None,
+        forward: Sequence[Any] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of a kernel of this library; see `fovea.gradient`."""
@@ -235,9 +355,10 @@ class Library:
             values += struct.pack(f"{len(targets)}P", *targets)
         self._run(compiled.gradient, threads, packed + of_outputs, values)
         del kept
-        return Gradients(*(result.finished() if result else None for result in results), of_tables)
+        query, key, value = (result.finished() if result else None for result in results)
+        return Gradients(query, key, value, of_tables)
 
-    def explain(self, q: Any, k: Any, v: Any, /, kernel: str, dtype: str | None, **arguments: Any) -> str:
+    def explain(self, q: Operand, k: Operand, v: Operand, /, kernel: str, dtype: str | None, **arguments: Any) -> str:
         """What runs for a call: of libraries whose kernels write that into the message."""
         compiled, x, values, kept = self._bind(q, k, v, kernel, dtype, arguments)
         text = ctypes.create_string_buffer(1 << 16)
@@ -253,7 +374,7 @@ class Library:
         """The type of what a call of a kernel with outputs gives."""
         return next(iter(self._compiled[kernel].values())).choices.results_of(outputs)
 
-    def quantize(self, x: Any, /, type: str) -> Array:
+    def quantize(self, x: Operand, /, type: RoundedElement) -> Array:
         """Rounds rows to the elements of a cache; see `fovea.quantize`."""
         require_type(type, str, "type", "the name of a type of elements")
         numbers = numbers_to_round(x)

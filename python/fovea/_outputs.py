@@ -13,7 +13,7 @@ import numpy as np
 from . import _abi
 from ._arrays import REALS, Array, address_of, as_table, extents_of, layout_of
 from ._errors import ArgumentError, ShapeError
-from ._info import names_among
+from ._info import Results, names_among
 from ._operands import Operands, elements_like, operand
 from ._plan import Axis
 
@@ -86,7 +86,8 @@ class Outputs:
             names = self._checked(names)
         results = self._chosen.get(names)
         if results is None:
-            results = self._chosen[names] = namedtuple("Results", ("result", *names))
+            named = namedtuple("Results", ("result", *names))  # type: ignore[misc]
+            results = self._chosen[names] = type("Results", (named, Results), {"__slots__": ()})
         return results
 
     def _checked(self, given: Iterable[str]) -> tuple[str, ...]:

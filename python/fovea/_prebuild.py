@@ -17,9 +17,10 @@ from . import _compile
 from ._errors import ArgumentError, Error, UnsupportedError
 from ._kernel import TracedKernel
 from ._source import parameter_of
+from ._typing import Architecture
 
 _PACKAGE = Path(__file__).resolve().parent
-_ARCHITECTURES = ("sse2", "avx2", "avx512", "neon")
+_ARCHITECTURES: tuple[Architecture, ...] = ("sse2", "avx2", "avx512", "neon")
 
 _HEADER = """\
 // Kernels of fovea.prebuild.
@@ -54,10 +55,10 @@ fovea_add_kernels(
 
 def prebuild(
     kernels: Mapping[str, TracedKernel | str],
-    path: Any,
+    path: str | os.PathLike[str],
     types: Iterable[str] = ("f32",),
     gradients: Iterable[str] = (),
-    architectures: Iterable[str] = _ARCHITECTURES,
+    architectures: Iterable[Architecture] = _ARCHITECTURES,
 ) -> Path:
     """Compiles a library of kernels for all instruction sets, to be shipped with a program.
 
@@ -69,7 +70,25 @@ def prebuild(
     gradients : the names of kernels that have gradients too.
     architectures : those of other processors are left out.
 
-    Errors: UnsupportedError without CMake; what the compiler says of a specification.
+    Returns
+    -------
+    The path of the library, an absolute one.
+
+    Raises
+    ------
+    ArgumentError : a name that C does not take; what the compiler says of a specification.
+    UnsupportedError : there is no CMake, or no compiler.
+    Error : what else the compiler says.
+
+    Example
+    -------
+        @fovea.kernel
+        def capped(score, *, cap=50.0):
+            return cap * np.tanh(score / cap) | fovea.causal | fovea.softmax
+
+        library = fovea.prebuild({"capped": capped}, folder / "libmine.so")
+        mine = fovea.Library(library)
+        result = mine.capped(query, key, value, cap=30.0)
     """
     library = Path(path).absolute()
     named = re.fullmatch(r"lib([A-Za-z_]\w*)\.so", library.name)

@@ -28,7 +28,7 @@ def _address_function() -> Callable[[Array], int]:
     def fast(array: Array) -> int:
         return read(id(array) + place).value or 0
 
-    samples = (np.empty(3), np.empty((2, 2), np.int8)[1:], np.empty(7, np.float32)[2:])
+    samples: tuple[Array, ...] = (np.empty(3), np.empty((2, 2), np.int8)[1:], np.empty(7, np.float32)[2:])
     return fast if all(fast(x) == address_of(x) for x in samples) else address_of
 
 

@@ -303,7 +303,8 @@ def _element(table: Table, real: str) -> str:
 
 
 def _listed_arguments(source: Source, number: str) -> list[tuple[str, ...]]:
-    rows, extents = [], []
+    rows: list[tuple[str, ...]] = []
+    extents = []
     for name, argument in source.arguments.items():
         shape = f"({', '.join(axes_of(name, argument))})" if isinstance(argument, Table) else ""
         if isinstance(argument, Table):

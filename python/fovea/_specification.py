@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from ._capture import capturing_if_nothing_does, is_array, param, rebound
 from ._errors import ArgumentError, ShapeError, counted
-from ._expression import Expression, Formula, as_expression, select
+from ._expression import Expression, Formula, Value, as_expression, select
 from ._functions import FUNCTIONS
 from ._graph import Graph
 from ._table import Names, Table
+from ._typing import Operand
 
 if TYPE_CHECKING:
     from ._picture import MaskPicture
@@ -75,8 +76,20 @@ def traced(function: Callable[..., Any], by_place: tuple[str, ...], first: str) 
         return rebound(function)(*(PARAMETERS[name] for name in parameters))
 
 
+Joined = Union["Specification", Expression, Operand]  # what `|` joins
+Condition = Union["Stage", Value, Callable[..., object]]  # what a mask is made of
+
+
 class Specification:
-    """Words of the language, joined in the order in which data flows."""
+    """Words of the language, joined by `|` in the order in which data flows.
+
+    Without an aggregator, the sum of weighted values stands at the end of what `fovea.kernel` makes of it.
+
+    Example
+    -------
+        spec = fovea.scaled_dot | fovea.causal | fovea.softmax
+        assert repr(spec | fovea.weighted_sum) == "scaled_dot | causal | softmax | weighted_sum"
+    """
 
     __fovea_stages__ = True
     __array_ufunc__ = None  # arrays leave `array | word` to the word
@@ -84,13 +97,14 @@ class Specification:
     def __init__(self, stages: tuple[Stage, ...]) -> None:
         self.stages = stages
 
-    def __or__(self, other: Any) -> Specification:
+    def __or__(self, other: Joined) -> Specification:
+        """These words and then others."""
         return Specification((*self.stages, *_stages_of(other)))
 
-    def __ror__(self, other: Any) -> Specification:
+    def __ror__(self, other: Joined) -> Specification:
         return Specification((*_stages_of(other), *self.stages))
 
-    def rescore(self, score: Any) -> Specification:
+    def rescore(self, score: Value | Callable[..., object]) -> Specification:
         """Replaces the score by an expression of it, or by what a function makes of it."""
         return self | word("rescore", score)
 
@@ -155,7 +169,16 @@ class Specification:
 
 
 class Stage(Specification):
-    """One word, which may have arguments."""
+    """One word, with its arguments where it has some.
+
+    Masks are joined by `&`, `|` and `fovea.any_of`, and turned by `~`.
+
+    Example
+    -------
+        window: fovea.Stage = fovea.sliding_window(15, 0)
+        mask = fovea.any_of(window, fovea.global_tokens(4)) & fovea.causal
+        assert repr(mask) == "((sliding_window(15, 0) || global_tokens(4)) && causal)"
+    """
 
     def __init__(self, name: str, arguments: tuple[Any, ...] | None = None, role: str | None = None) -> None:
         super().__init__((self,))
@@ -163,18 +186,15 @@ class Stage(Specification):
         self.arguments = arguments
         self.role = WORDS.get(name, "part") if role is None else role
 
-    def __call__(self, *arguments: Any) -> Any:
-        if self.name == "where" and len(arguments) == 3:
-            return select(*arguments)
-        return Stage(self.name, tuple(_argument(self.name, x) for x in arguments), self.role)
-
-    def __and__(self, other: Any) -> Stage:
+    def __and__(self, other: Condition) -> Stage:
+        """A mask that holds where both do."""
         return Stage("{0} && {1}", (self, _mask(other)), "mask")
 
-    def __rand__(self, other: Any) -> Stage:
+    def __rand__(self, other: Condition) -> Stage:
         return Stage("{0} && {1}", (_mask(other), self), "mask")
 
     def __invert__(self) -> Stage:
+        """A mask that holds where this one does not."""
         return Stage("!{0}", (self,), "mask")
 
     def words(self, names: Names) -> str:
@@ -188,6 +208,15 @@ class Stage(Specification):
         return f"{self.name}({', '.join(inside)})"
 
 
+class Word(Stage):
+    """A word without arguments: what `_words.pyi` says of its name, and of what it takes."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.name == "where" and len(arguments) == 3:
+            return select(*arguments)
+        return Stage(self.name, tuple(_argument(self.name, x) for x in arguments), self.role)
+
+
 class GraphArgument:
     """A graph that a kernel visits."""
 
@@ -199,11 +228,11 @@ class GraphArgument:
 
 def word(name: str, *arguments: Any) -> Stage:
     """A word by its name in C++."""
-    stage = Stage(name)
-    return stage(*arguments) if arguments else stage
+    made: Stage = Word(name)(*arguments) if arguments else Word(name)
+    return made
 
 
-def any_of(*masks: Any) -> Stage:
+def any_of(*masks: Condition) -> Stage:
     """A mask that holds where one of some masks does; `|` joins masks of which all have to hold."""
     first, *others = map(_mask, masks)
     for other in others:
@@ -273,6 +302,6 @@ def _text_of(x: Any, names: Names) -> str:
 
 def vocabulary() -> dict[str, Any]:
     """Everything of the language by its name in C++."""
-    words = {name: Stage(name) for name in WORDS}
-    names = {**FUNCTIONS, **PLACEHOLDERS, **words}
-    return {**names, "heads": heads, "any_of": any_of, "param": param}
+    words = {name: Word(name) for name in WORDS}
+    others = {"heads": heads, "any_of": any_of, "param": param}
+    return {**FUNCTIONS, **PLACEHOLDERS, **words, **others}

@@ -37,7 +37,7 @@ class Table(Expression):
     def text(self, names: Names) -> str:
         return f"param({names.of(self)})" + ("[0]" if self.rank == 0 else "")
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Element:
         return Element(self, index if isinstance(index, tuple) else (index,))
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class Element(Expression):
             return table
         return f"{table}[{inside[0]}]" if len(inside) == 1 else f"{table}({', '.join(inside)})"
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Element:
         return Element(self.table, (*self.indices, *(index if isinstance(index, tuple) else (index,))))
 
 

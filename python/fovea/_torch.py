@@ -117,19 +117,19 @@ class Calls:
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, call: Any, q: Any, k: Any, v: Any, *tensors: Any) -> Any:
+    def forward(ctx: Any, call: Any, q: Any, k: Any, v: Any, *tensors: Any) -> Any:  # type: ignore[override]
         ctx.call = call
         ctx.save_for_backward(q, k, v, *tensors)
         return call[0].forward(call, q, k, v)
 
     @staticmethod
-    def backward(ctx: Any, d_result: Any) -> Any:
+    def backward(ctx: Any, d_result: Any) -> Any:  # type: ignore[override]
         return _gradients(ctx, d_result)
 
 
 class _AttentionWithOutputs(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, call: Any, q: Any, k: Any, v: Any, *tensors: Any) -> Any:
+    def forward(ctx: Any, call: Any, q: Any, k: Any, v: Any, *tensors: Any) -> Any:  # type: ignore[override]
         found = call[0].forward(call, q, k, v)
         info = call[2].kernels()[0]
         ctx.call, ctx.takes_forward = call, info.takes_forward and "lse" in found._fields
@@ -140,7 +140,7 @@ class _AttentionWithOutputs(torch.autograd.Function):
         return tuple(found)
 
     @staticmethod
-    def backward(ctx: Any, d_result: Any, *d_outputs: Any) -> Any:
+    def backward(ctx: Any, d_result: Any, *d_outputs: Any) -> Any:  # type: ignore[override]
         d = None if ctx.of_lse is None else {"lse": d_outputs[ctx.of_lse].contiguous()}
         return _gradients(ctx, d_result, d, ctx.saved_tensors[-2:] if ctx.takes_forward else None)
 
@@ -163,7 +163,7 @@ class _Once(torch.autograd.Function):
     """Gradients that have none themselves: autograd would take them for constants."""
 
     @staticmethod
-    def forward(ctx: Any, count: int, *gradients: Any) -> Any:
+    def forward(ctx: Any, count: int, *gradients: Any) -> Any:  # type: ignore[override]
         return tuple(None if x is None else x.view_as(x) for x in gradients[:count])
 
     @staticmethod

@@ -12,7 +12,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, Protocol, overload
 
 try:
     import torch
@@ -26,21 +26,71 @@ from ._specification import Specification, word
 
 __all__ = ["flex_attention", "scaled_dot_product_attention"]
 
+class HasMaskMod(Protocol):
+    """What has a mask_mod, as the BlockMask of PyTorch does."""
+
+    @property
+    def mask_mod(self) -> Callable[..., object]:
+        """(b, h, q_idx, kv_idx), whether a query sees a key."""
+        ...
+
+
 _MOST = 16  # kernels that a function keeps, each with another one
 
 
+@overload
 def flex_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    score_mod: Callable[..., Any] | None = None,
-    block_mask: Any = None,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = ...,
+    block_mask: Callable[..., object] | HasMaskMod | None = ...,
+    scale: float | None = ...,
+    enable_gqa: bool = ...,
+    return_lse: Literal[False] = ...,
+    kernel_options: object = ...,
+) -> torch.Tensor: ...
+@overload
+def flex_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = ...,
+    block_mask: Callable[..., object] | HasMaskMod | None = ...,
+    scale: float | None = ...,
+    enable_gqa: bool = ...,
+    *,
+    return_lse: Literal[True],
+    kernel_options: object = ...,
+) -> tuple[torch.Tensor, torch.Tensor]: ...
+@overload
+def flex_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = ...,
+    block_mask: Callable[..., object] | HasMaskMod | None = ...,
+    scale: float | None = ...,
+    enable_gqa: bool = ...,
+    *,
+    return_lse: bool,
+    kernel_options: object = ...,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]: ...
+def flex_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., object] | None = None,
+    block_mask: Callable[..., object] | HasMaskMod | None = None,
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: bool = False,
-    kernel_options: Any = None,
+    kernel_options: object = None,
 ) -> Any:
     """Softmax attention with a score and a mask of one's own, as `torch.nn.attention.flex_attention`, with gradients.
+
+    Tensors that the functions read have gradients too. A function is compiled once, when it is first used; one that is
+    defined anew for each call is traced each time, which takes less than a millisecond.
 
     Parameters
     ----------
@@ -50,36 +100,54 @@ def flex_attention(
         are found from the condition.
     scale : of the inner product; 1 / sqrt(features) if not given.
     enable_gqa : whether several heads of queries may share one of keys.
+    return_lse : whether the logarithms of the sums of exponentials are given too.
     kernel_options : is not looked at.
-
-    Tensors that the functions read have gradients too. A function is compiled once, when it is first used; one that is
-    defined anew for each call is traced each time, which takes less than a millisecond.
 
     Returns
     -------
     (batch, head, query, feature of value); with `return_lse` also the natural logarithm of the sum of exponentials of
     each query's scores, (batch, head, query), which has gradients too.
+
+    Raises
+    ------
+    ShapeError : operands that are not (batch, head, position, feature); other heads of keys, without `enable_gqa`.
+    ArgumentError : what the functions ask of their parameters is not in the language of kernels.
+
+    Example
+    -------
+        slopes = torch.tensor([0.5, 0.1, 0.02, 0.004], dtype=torch.float64, requires_grad=True)
+
+        def score_mod(score, b, h, q_idx, kv_idx):
+            return 50 * torch.tanh((score + slopes[h] * (kv_idx - q_idx)) / 50)
+
+        def mask_mod(b, h, q_idx, kv_idx):
+            return (kv_idx <= q_idx) & (q_idx - kv_idx < 16)
+
+        query, key, value = torch.randn(3, 2, 4, 13, 6, dtype=torch.float64, requires_grad=True)
+        out = fovea.torch.flex_attention(query, key, value, score_mod, block_mask=mask_mod)
+        out.square().sum().backward()
+        assert out.shape == query.shape and slopes.grad.shape == (4,)
     """
     _require_axes(4, query=query, key=key, value=value)
     _require_heads(query, key, enable_gqa)
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
     kernel = _of_functions(score_mod, mask_mod, scale is not None)
     key, value = (_of_batch(x, query.shape[0]) for x in (key, value))
-    arguments = {} if scale is None else {"scale": float(scale)}
+    arguments: dict[str, Any] = {} if scale is None else {"scale": float(scale)}
     found = kernel(query, key, value, outputs=("lse",) if return_lse else None, **arguments)
     return tuple(found) if return_lse else found
 
 
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> torch.Tensor:
     """Softmax attention with the arguments of `torch.nn.functional.scaled_dot_product_attention`, with gradients.
 
     Parameters
@@ -94,6 +162,17 @@ def scaled_dot_product_attention(
     Returns
     -------
     (..., query, feature of value)
+
+    Raises
+    ------
+    ArgumentError : `attn_mask` with `is_causal`, or with elements of another type; `dropout_p` not from 0 to 1.
+    ShapeError : operands with less than 3 axes; a mask that does not fit; other heads of keys, without `enable_gqa`.
+
+    Example
+    -------
+        query, key, value = torch.randn(3, 2, 4, 13, 6, dtype=torch.float64)
+        out = fovea.torch.scaled_dot_product_attention(query, key, value, is_causal=True)
+        assert torch.allclose(out[..., 0, :], value[..., 0, :])  # the first query sees the first key alone
     """
     if attn_mask is not None and is_causal:
         raise ArgumentError("attn_mask is given and is_causal is true: of both pass one")
@@ -114,7 +193,8 @@ def scaled_dot_product_attention(
         arguments.update(seed=seed, rate=float(dropout_p), kept=kept)
     is_condition = attn_mask is not None and attn_mask.dtype is torch.bool
     result = _of_arguments(tuple(arguments), axes, is_condition, is_causal)(q, k, v, **arguments)
-    return result.reshape(*query.shape[:-1], value.shape[-1])
+    of_all: torch.Tensor = result.reshape(*query.shape[:-1], value.shape[-1])
+    return of_all
 
 
 def _require_axes(axes: int, **operands: Any) -> None:

@@ -19,7 +19,7 @@ assert place.startswith(os.path.realpath(os.environ["WANTED"]) + os.sep), place
 fovea.load(os.environ["KERNELS"])
 q = np.ones((3, 4), np.float32)
 assert np.all(fovea.attend(q, q, q, "causal") == 1)
-assert os.path.exists(os.path.join(os.path.dirname(place), "py.typed"))
+assert all(os.path.exists(os.path.join(os.path.dirname(place), name)) for name in ("py.typed", "_words.pyi"))
 print("called from", place)
 END
 
@@ -30,7 +30,7 @@ installed=$(find "$PREFIX" -type f | sed "s|^$PREFIX/||" | sort)
 [ -n "$installed" ] || { echo "the component has no files" >&2 && exit 1; }
 for file in $installed; do
     case $file in
-        share/fovea/python/fovea/*.py | share/fovea/python/fovea/py.typed) ;;
+        share/fovea/python/fovea/*.py | share/fovea/python/fovea/py.typed | share/fovea/python/fovea/_words.pyi) ;;
         share/fovea/python/pyproject.toml | share/fovea/python/README.md) ;;
         *) echo "the component has $file" >&2 && exit 1 ;;
     esac

@@ -6,6 +6,9 @@
   <!-- declarations: include/fovea/mask/where.hpp -->
   ```cpp                                   each line must stand in that header
 
+  <!-- docstring: python/fovea/_graph.py -->  each line must stand in that module; a test runs the example
+  ```python
+
   <!-- output of examples/docs/masks.cpp -->
   ```text                                  a test compares what the program prints (examples/docs/output.cmake); of a
                                            program that ends with "// prints", these lines are compared here
@@ -28,7 +31,7 @@ PROGRAMS = ("cpp", "c", "cmake", "python")
 OTHERS = ("text", "math", "sh", "console", "json")
 FENCE = re.compile(r"^ *```(.*)$")
 SOURCE = re.compile(r"^ *<!-- ([^ :]+):([^ ]+) -->$")
-DECLARATIONS = re.compile(r"^ *<!-- declarations: ([^ ]+) -->$")
+DECLARATIONS = re.compile(r"^ *<!-- (?:declarations|docstring): ([^ ]+) -->$")
 OUTPUT = re.compile(r"^ *<!-- output of ([^ ]+) -->$")
 ANOTHER_LIBRARY = re.compile(r"^ *<!-- another library -->$")
 region_of = tool("regions").region_of
@@ -50,7 +53,7 @@ def blocks_of(text: str):
 
 
 def check_declarations(tree: Tree, report: Report, page: str, header: str, text: str) -> None:
-    """Declarations in the order of the header, without the bodies of functions."""
+    """Declarations in the order of the header or module, without the bodies of functions; or an example."""
     if not tree.exists(header):
         report.problem(f"{page}: declarations of {header}, which is no file")
         return
