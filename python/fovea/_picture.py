@@ -52,6 +52,11 @@ class MaskPicture(Picture):
     blocks : (batch, heads, query blocks, key blocks), the share of the pairs that are seen: 0 in an empty block, 1 in a
         full one. Batch and heads are 1 where the mask is the same for all.
     svg : the drawing, as a file has it.
+
+    Example
+    -------
+        picture = fovea.where(fovea.q_idx >= fovea.kv_idx).picture(queries=96, keys=64, block=32)
+        assert picture.blocks[0, 0].tolist() == [[0.515625, 0.0], [1.0, 0.515625], [1.0, 1.0]]
     """
 
     def __init__(self, title: str, code: str, notes: Sequence[str], sizes: Sizes, pairs: _Pairs, block: Any) -> None:
@@ -276,7 +281,7 @@ def _compiled_pairs(
     real = np.float64 if type_name == "f64" else np.float32
     q = np.zeros((sizes.batch, sizes.heads, sizes.queries, 1), real)
     k = np.zeros((sizes.batch, sizes.heads, sizes.keys, 1), real)
-    weights: Array = library.attend(q, k, k, KERNEL, None, 1, None, ("weights",), **values).weights
+    weights: Array = library.attend(q, k, k, KERNEL, outputs=("weights",), **values).weights
     for argument in source.arguments.values():
         if isinstance(argument, GraphArgument):
             weights = of_pairs(weights, mask.graph(argument), sizes.keys)

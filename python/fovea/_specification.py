@@ -140,8 +140,10 @@ class Specification:
         block : how many positions a block has, or how many queries and how many keys: the least power of two that makes
             at most 16 blocks to a side if it is not given.
 
-        A mask of integers, conditions and comparisons is evaluated by NumPy. One that computes with reals, or is random,
-        is that of a kernel, which is compiled.
+        Returns
+        -------
+        The picture. A mask of integers, conditions and comparisons is evaluated by NumPy; one that computes with reals,
+        or is random, by a kernel, which is compiled.
         """
         from ._picture import picture_of_specification
 

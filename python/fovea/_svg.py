@@ -34,6 +34,11 @@ class Picture:
     Attributes
     ----------
     svg : the drawing, as a file has it.
+
+    Example
+    -------
+        picture = fovea.attention_map(np.eye(8))
+        assert isinstance(picture, fovea.Picture) and picture.svg.startswith("<svg")
     """
 
     svg: str
