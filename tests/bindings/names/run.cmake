@@ -68,13 +68,13 @@ list(REMOVE_DUPLICATES names)
 list(REMOVE_ITEM names ${refused} seen)
 list(REMOVE_ITEM words ${refused})
 
-# A kernel for each 320 names of numbers, of which the last says how many keys are seen; and one with tables and extents.
+# A kernel for each 160 names of numbers, of which the last says how many keys are seen; and one with tables and extents.
 set(kernels)
 set(header "#pragma once\n#include <fovea/fovea.hpp>\n#include <fovea/bindings/takes.hpp>\n")
 set(body "return fovea::dot | fovea::where(fovea::placeholders::kv_idx < seen) | fovea::softmax | fovea::weighted_sum;")
 list(LENGTH names count)
-foreach(first RANGE 0 ${count} 320)
-    list(SUBLIST names ${first} 320 some)
+foreach(first RANGE 0 ${count} 160)
+    list(SUBLIST names ${first} 160 some)
     list(TRANSFORM some REPLACE ".+" "float" OUTPUT_VARIABLE types)
     list(JOIN some ", " some)
     list(JOIN types ", " types)
