@@ -3,6 +3,8 @@
 // a ragged batch.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/interop/mpi/explain.hpp>
 #include <fovea/interop/mpi/run.hpp>
 #include <fovea/spec/part/ragged.hpp>
@@ -234,3 +236,5 @@ void attend_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Querie
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>
