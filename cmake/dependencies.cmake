@@ -91,7 +91,13 @@ endif()
 
 # Benchmarks and the tour compare with the unfused formula written with Eigen; examples and tests pass its matrices.
 if(FOVEA_BUILD_BENCHMARKS OR FOVEA_BUILD_EXAMPLES OR FOVEA_BUILD_TOUR OR FOVEA_BUILD_TESTS)
-    fovea_find_header_target(Eigen3::Eigen EIGEN Eigen/Core https://gitlab.com/libeigen/eigen.git 3.4.0 .)
+    if(NOT TARGET Eigen3::Eigen)
+        fovea_find_header_target(Eigen3::Eigen EIGEN Eigen/Core https://gitlab.com/libeigen/eigen.git 3.4.0 .)
+        # GCC 12 takes what its AVX-512 header leaves undefined for uninitialized where Eigen inlines it.
+        if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+            set_property(TARGET Eigen3::Eigen PROPERTY INTERFACE_COMPILE_OPTIONS -Wno-uninitialized -Wno-maybe-uninitialized)
+        endif()
+    endif()
 endif()
 if(FOVEA_BUILD_BENCHMARKS)
     include(FetchContent)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes fovea as a single header: packaging/bundle.py build/fovea.hpp
 
-Each header of the library stands in the bundle once, where it is first included, as `#pragma once` would have it. Other
-headers (the standard library's, xsimd's, Boost.Hana's) are included as before.
+Each header of the library stands in the bundle once, where it is first included, as `#pragma once` would have it; those
+that set macros aside, and give them back, stand around all others. Other headers (the standard library's, xsimd's,
+Boost.Hana's) are included as before.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from pathlib import Path
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "include"
 LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+PROLOGUE, EPILOGUE = "fovea/core/prologue.hpp", "fovea/core/epilogue.hpp"
 
 
 class Bundle:
@@ -56,6 +58,8 @@ class Bundle:
         name = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
         if not name:
             raise ValueError(f"{place}: names no file")
+        if name[2] in (PROLOGUE, EPILOGUE):
+            return
         own = name[2].startswith("fovea/")
         if name[1] == '"':
             raise ValueError(f"{place}: a header of the library is included as <fovea/...>")
@@ -81,7 +85,7 @@ def bundle(folder, headers):
         re.findall(r"^#define FOVEA_VERSION_[A-Z]+ (\d+)$", (folder / "fovea/core/version.hpp").read_text(), re.MULTILINE)
     )
     result = Bundle(folder)
-    for header in headers:
+    for header in (PROLOGUE, *headers, EPILOGUE):
         result.add(header)
     text = "\n".join(
         [LICENCE, f"// fovea {version} in a single header, made by packaging/bundle.py from {' '.join(headers)}."]

@@ -2,6 +2,8 @@
 // Everything: the language, the words, the engine and the definition it is held against.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/aggregate/concat_heads.hpp>
 #include <fovea/aggregate/delta.hpp>
 #include <fovea/aggregate/gated.hpp>
@@ -116,3 +118,5 @@
 #include <fovea/spec/block_scaled.hpp>
 #include <fovea/spec/call/without_gradient.hpp>
 #include <fovea/spec/quantized.hpp>
+
+#include <fovea/core/epilogue.hpp>

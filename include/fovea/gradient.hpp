@@ -3,6 +3,8 @@
 // as it is defined.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/driver/explain_gradient.hpp>
 #include <fovea/driver/layer_gradient.hpp>
 #include <fovea/reference/gradient.hpp>
@@ -100,3 +102,5 @@ template <class... Arguments>
 void gradient(ill_formed, Arguments const&...) {}
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

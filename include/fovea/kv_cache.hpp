@@ -2,6 +2,8 @@
 // A cache of keys and values in pages, which sequences that begin alike share.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/kv_sequences.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/spec/head_map_rows.hpp>
@@ -185,3 +187,5 @@ void kv_cache<Key, Value>::append(index_t sequence, view<K, 4> const& keys, view
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -39,6 +39,12 @@ class Library(unittest.TestCase):
         self.assertEqual(self.text.count("#pragma once"), 1)
         self.assertEqual(self.text.count("// SPDX-License-Identifier"), 1)
 
+    def test_macros_of_others_are_set_aside_around_everything(self):
+        order = re.findall(r"^// <(fovea/.*)>$", self.text, re.MULTILINE)
+        self.assertEqual((order[0], order[-1]), (bundle.PROLOGUE, bundle.EPILOGUE))
+        saved, restored = (re.findall(rf"^#pragma {word}_macro", self.text, re.MULTILINE) for word in ("push", "pop"))
+        self.assertEqual(len(saved), len(restored))
+
     def test_no_macro_is_defined_twice(self):
         macros = re.findall(r"^\s*#\s*define (\w+)", self.text, re.MULTILINE)
         allowed = {"FOVEA_ONCE", "FOVEA_ONCE_DEFINED", "FOVEA_PROCESSOR", "FOVEA_INLINE", "FOVEA_LAMBDA"}  # in both branches of an #if
@@ -51,7 +57,7 @@ class Rules(unittest.TestCase):
             core = Path(folder) / "fovea/core"
             core.mkdir(parents=True)
             (core / "version.hpp").write_text("#define FOVEA_VERSION_MAJOR 1\n#define FOVEA_VERSION_MINOR 2\n")
-            for name, lines in headers.items():
+            for name, lines in {"prologue": "", "epilogue": "", **headers}.items():
                 (core / f"{name}.hpp").write_text(f"{bundle.LICENCE}\n#pragma once\n{lines}\n")
             return bundle.bundle(Path(folder), ["fovea/core/top.hpp"])[0]
 

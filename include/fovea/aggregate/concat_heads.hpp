@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/pipe.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -21,3 +23,5 @@ struct concat_heads_t : stage<role::finish> {
 inline constexpr concat_heads_t concat_heads{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

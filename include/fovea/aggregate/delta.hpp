@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/step_gates.hpp>
 
@@ -44,3 +46,5 @@ constexpr ill_formed delta(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

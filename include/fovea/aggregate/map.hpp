@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -53,3 +55,5 @@ constexpr ill_formed map(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

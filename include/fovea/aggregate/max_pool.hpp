@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/ieee.hpp>
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -31,3 +33,5 @@ struct max_pool_t : stage<role::aggregator> {
 inline constexpr max_pool_t max_pool{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

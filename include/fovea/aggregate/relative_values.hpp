@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/param.hpp>
@@ -51,3 +53,5 @@ constexpr ill_formed relative_values(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/elementary.hpp>
 #include <fovea/expr/param.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -60,3 +62,5 @@ struct residual_t : stage<role::finish> {
 inline constexpr residual_t residual{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

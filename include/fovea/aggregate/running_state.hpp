@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/recurrence.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -20,3 +22,5 @@ namespace fovea::FOVEA_SET {
 inline constexpr recurrence<> running_state{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/pipe.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -26,3 +28,5 @@ struct weighted_sum_t : stage<role::aggregator> {
 inline constexpr weighted_sum_t weighted_sum{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

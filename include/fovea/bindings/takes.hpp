@@ -2,6 +2,8 @@
 // Kernels for C: a specification made from arguments, with their names and axes as text.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/graph.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/expr/placeholder.hpp>
@@ -311,3 +313,5 @@ constexpr bool is_kernel() {
 }  // namespace bindings
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

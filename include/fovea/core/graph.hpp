@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/config.hpp>
 #include <fovea/core/view.hpp>
 
@@ -128,3 +130,5 @@ private:
 };
 
 }  // namespace fovea
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // Numbers of 16 bits, for storage: bfloat16 and float16.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/config.hpp>
 
 #include <bit>
@@ -81,3 +83,5 @@ private:
 };
 
 }  // namespace fovea
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/bits.hpp>
 #include <fovea/core/integer_argument.hpp>
@@ -111,3 +113,5 @@ auto packed_bits(Bytes&& bytes, detail::any_extent const (&extents)[Rank], detai
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

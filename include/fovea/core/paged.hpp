@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/row_run.hpp>
 
@@ -97,3 +99,5 @@ template <class R>
 concept row_source = viewable<R> || is_paged<std::remove_cvref_t<R>> || loaded_rows<std::remove_cvref_t<R>>;
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

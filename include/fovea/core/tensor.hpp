@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/view.hpp>
 
 #include <type_traits>
@@ -65,3 +67,5 @@ struct tensor {
 };
 
 }  // namespace fovea
+
+#include <fovea/core/epilogue.hpp>

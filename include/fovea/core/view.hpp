@@ -2,6 +2,8 @@
 // Views: the address, extents and strides of an array, and what is said of arguments that make none.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/bits.hpp>
 #include <fovea/core/config.hpp>
 #include <fovea/core/diagnose.hpp>
@@ -323,3 +325,5 @@ FOVEA_INLINE constexpr view<Number, Rank> beside(view<T, Rank> const& table, Num
 }
 
 }  // namespace fovea::FOVEA_SET::detail
+
+#include <fovea/core/epilogue.hpp>

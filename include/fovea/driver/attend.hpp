@@ -2,6 +2,8 @@
 // The entry points, also for ragged batches: bind and check the arguments, run the call.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/driver/run_call.hpp>
 #include <fovea/spec/call/arguments.hpp>
 #include <fovea/spec/call/check_call.hpp>
@@ -137,3 +139,5 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // The call explain(): what would run for some operands, as text.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/diagnose.hpp>
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/call/row_runs.hpp>
@@ -303,3 +305,5 @@ std::string explain(ill_formed, Arguments const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -3,6 +3,8 @@
 // as text.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/driver/explain.hpp>
 #include <fovea/driver/layer_gradient.hpp>
 #include <fovea/expr/backpropagate.hpp>
@@ -158,3 +160,5 @@ std::string explain_gradient(A const& a, First const& first, Further const&... f
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // Partial results over disjoint keys, merged into the result over all of them.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/ieee.hpp>
 #include <fovea/core/subnormals.hpp>
@@ -202,3 +204,5 @@ void merge(Arguments&&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // Functions of expressions: of one and two arguments, conditions, and sums over features.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/integer_argument.hpp>
@@ -361,3 +363,5 @@ constexpr auto random(Integer const& seed) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

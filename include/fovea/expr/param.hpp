@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
 #include <fovea/core/view.hpp>
@@ -183,3 +185,5 @@ constexpr auto of_pair(Table&& of_pairs) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

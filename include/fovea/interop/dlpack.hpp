@@ -2,6 +2,8 @@
 // Arrays of other frameworks through DLPack. Not part of <fovea/fovea.hpp>: it includes <dlpack/dlpack.h>.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/config.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/errors.hpp>
@@ -174,3 +176,5 @@ DLManagedTensor* to_dlpack(tensor<T, Rank>&& elements) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -3,6 +3,8 @@
 // a ragged batch.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #ifndef __cpp_exceptions
 #error "fovea: processes agree on what went wrong by exceptions: compile without -fno-exceptions"
 #endif
@@ -238,3 +240,5 @@ void attend_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Querie
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // Gradients over the processes of an MPI communicator, each with positions of its own, and their plan as text.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/gradient.hpp>
 #include <fovea/interop/mpi.hpp>
 #include <fovea/interop/mpi/explain.hpp>
@@ -175,3 +177,5 @@ void gradient_on(Executor const&, workspace&, mpi::ranks_t<Queries, Keys> const&
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/pipe.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -39,3 +41,5 @@ constexpr ill_formed keep(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/param.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/selection.hpp>
@@ -71,3 +73,5 @@ constexpr ill_formed threshold(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

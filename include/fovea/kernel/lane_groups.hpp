@@ -134,8 +134,8 @@ struct lane_groups_of<T, Arch> : generic_lane_groups<T, Arch> {
     static constexpr index_t count = vector::lanes;
 
     FOVEA_INLINE static vector permuted(vector const& a, integers const& from) {
-        if constexpr (single) return {_mm512_permutexvar_ps(from.value.data, a.value.data)};
-        else return {_mm512_permutexvar_pd(from.value.data, a.value.data)};
+        if constexpr (single) return {_mm512_maskz_permutexvar_ps(all_16, from.value.data, a.value.data)};
+        else return {_mm512_maskz_permutexvar_pd(all_8, from.value.data, a.value.data)};
     }
     FOVEA_INLINE static vector rotated(vector const& a, index_t n) {
         integers const from = lanes_shifted<T, Arch>(0) + integers(n);
@@ -144,10 +144,11 @@ struct lane_groups_of<T, Arch> : generic_lane_groups<T, Arch> {
     FOVEA_INLINE static vector repeated(T const* from, index_t n) {
         if (n >= count) return vector::load(from);
         if constexpr (single) {
-            if (n == 8) return {_mm512_castpd_ps(_mm512_broadcast_f64x4(_mm256_castps_pd(_mm256_loadu_ps(from))))};
-            if (n == 4) return {_mm512_broadcast_f32x4(_mm_loadu_ps(from))};
+            if (n == 8)
+                return {_mm512_castpd_ps(_mm512_maskz_broadcast_f64x4(all_8, _mm256_castps_pd(_mm256_loadu_ps(from))))};
+            if (n == 4) return {_mm512_maskz_broadcast_f32x4(all_16, _mm_loadu_ps(from))};
         } else {
-            if (n == 4) return {_mm512_broadcast_f64x4(_mm256_loadu_pd(from))};
+            if (n == 4) return {_mm512_maskz_broadcast_f64x4(all_8, _mm256_loadu_pd(from))};
         }
         return generic_lane_groups<T, Arch>::repeated(from, n);
     }
@@ -157,10 +158,10 @@ struct lane_groups_of<T, Arch> : generic_lane_groups<T, Arch> {
         if (n != count / 2) return generic_lane_groups<T, Arch>::gathered(place, n);
         if constexpr (single) {
             auto const half = [&](index_t i) FOVEA_LAMBDA { return _mm256_castps_pd(_mm256_loadu_ps(place(i))); };
-            return {_mm512_castpd_ps(_mm512_insertf64x4(_mm512_castpd256_pd512(half(0)), half(1), 1))};
+            return {_mm512_castpd_ps(_mm512_maskz_insertf64x4(all_8, _mm512_castpd256_pd512(half(0)), half(1), 1))};
         } else {
-            return {
-                _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(place(0))), _mm256_loadu_pd(place(1)), 1)};
+            return {_mm512_maskz_insertf64x4(all_8, _mm512_castpd256_pd512(_mm256_loadu_pd(place(0))),
+                                             _mm256_loadu_pd(place(1)), 1)};
         }
     }
 
@@ -199,12 +200,17 @@ private:
     template <std::size_t Group>
     FOVEA_INLINE static vector paired(__m512 a, __m512 b) {
         if constexpr (Group == 16)
-            return {_mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee))};
+            return {_mm512_add_ps(_mm512_maskz_shuffle_f32x4(all_16, a, b, 0x44),
+                                  _mm512_maskz_shuffle_f32x4(all_16, a, b, 0xee))};
         else if constexpr (Group == 8)
-            return {_mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd))};
+            return {_mm512_add_ps(_mm512_maskz_shuffle_f32x4(all_16, a, b, 0x88),
+                                  _mm512_maskz_shuffle_f32x4(all_16, a, b, 0xdd))};
         else if constexpr (Group == 4)
-            return {_mm512_add_ps(_mm512_shuffle_ps(a, b, 0x44), _mm512_shuffle_ps(a, b, 0xee))};
-        else return {_mm512_add_ps(_mm512_shuffle_ps(a, b, 0x88), _mm512_shuffle_ps(a, b, 0xdd))};
+            return {_mm512_add_ps(_mm512_maskz_shuffle_ps(all_16, a, b, 0x44),
+                                  _mm512_maskz_shuffle_ps(all_16, a, b, 0xee))};
+        else
+            return {_mm512_add_ps(_mm512_maskz_shuffle_ps(all_16, a, b, 0x88),
+                                  _mm512_maskz_shuffle_ps(all_16, a, b, 0xdd))};
     }
 };
 

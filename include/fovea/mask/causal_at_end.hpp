@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
@@ -23,3 +25,5 @@ struct causal_at_end_t : stage<role::mask> {
 inline constexpr causal_at_end_t causal_at_end{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

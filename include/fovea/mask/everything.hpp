@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/pipe.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -14,3 +16,5 @@ namespace fovea::FOVEA_SET {
 inline constexpr everything_t everything{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

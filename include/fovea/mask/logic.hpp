@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/mask/where.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -52,3 +54,5 @@ constexpr auto operator!(A const& a) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

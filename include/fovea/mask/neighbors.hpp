@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/graph.hpp>
 #include <fovea/expr/literal.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -55,3 +57,5 @@ constexpr ill_formed neighbors(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/mask/neighborhood.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -45,3 +47,5 @@ constexpr ill_formed sliding_tiles(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

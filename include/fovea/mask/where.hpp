@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/expr/trace.hpp>
@@ -73,3 +75,5 @@ constexpr auto holds(E const& element) {
 }  // namespace detail
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/row.hpp>
@@ -87,3 +89,5 @@ struct entmax15_t : stage<role::normalizer> {
 inline constexpr entmax15_t entmax15{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/quotient.hpp>
@@ -56,3 +58,5 @@ struct l1_weights_t : stage<role::normalizer> {
 inline constexpr l1_weights_t l1_weights{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

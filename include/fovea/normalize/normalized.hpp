@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/normalize/weigh.hpp>
 #include <fovea/spec/quotient.hpp>
 
@@ -76,3 +78,5 @@ constexpr ill_formed normalized(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

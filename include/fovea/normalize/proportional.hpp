@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/quotient.hpp>
 
@@ -50,3 +52,5 @@ struct proportional_t : stage<role::normalizer> {
 inline constexpr proportional_t proportional{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/exponential.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -84,3 +86,5 @@ struct softmax_t : stage<role::normalizer> {
 inline constexpr softmax_t softmax{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/normalize/softmax_with_sink.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -15,3 +17,5 @@ namespace fovea::FOVEA_SET {
 inline constexpr auto softmax_plus_one = softmax_with_sink(0);
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

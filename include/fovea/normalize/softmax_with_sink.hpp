@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/print.hpp>
 #include <fovea/normalize/softmax.hpp>
 
@@ -106,3 +108,5 @@ constexpr ill_formed softmax_with_sink(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

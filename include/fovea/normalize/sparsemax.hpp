@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/ieee.hpp>
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -82,3 +84,5 @@ struct sparsemax_t : stage<role::normalizer> {
 inline constexpr sparsemax_t sparsemax{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

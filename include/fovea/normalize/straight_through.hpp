@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/normalize/hardmax.hpp>
 #include <fovea/spec/row.hpp>
@@ -41,3 +43,5 @@ struct straight_through_t : hardmax_t {
 inline constexpr straight_through_t straight_through{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

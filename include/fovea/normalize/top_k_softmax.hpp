@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/keep/keep.hpp>
 #include <fovea/keep/top_k.hpp>
 #include <fovea/normalize/softmax.hpp>
@@ -26,3 +28,5 @@ constexpr ill_formed top_k_softmax(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

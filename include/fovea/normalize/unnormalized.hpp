@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/pipe.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -23,3 +25,5 @@ struct unnormalized_t : stage<role::normalizer> {
 inline constexpr unnormalized_t unnormalized{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/literal.hpp>
 #include <fovea/spec/headwise.hpp>
 
@@ -52,3 +54,5 @@ struct l2_normalized_t {
 inline constexpr l2_normalized_t l2_normalized{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/expr/literal.hpp>
 #include <fovea/spec/headwise.hpp>
@@ -118,3 +120,5 @@ private:
 inline constexpr layer_normalized_t<> layer_normalized{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

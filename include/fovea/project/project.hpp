@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/project/as_is.hpp>
 #include <fovea/project/linear.hpp>
 #include <fovea/spec/headwise.hpp>
@@ -93,3 +95,5 @@ constexpr ill_formed project(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

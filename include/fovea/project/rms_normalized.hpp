@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/expr/literal.hpp>
 #include <fovea/spec/headwise.hpp>
@@ -89,3 +91,5 @@ struct rms_normalized_t {
 inline constexpr rms_normalized_t<> rms_normalized{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/angle.hpp>
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/integer_argument.hpp>
@@ -118,3 +120,5 @@ private:
 inline constexpr rotary_t<> rotary{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // The definition of the library: what every specification means, in plain loops over numbers.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/reference/aggregate.hpp>
 #include <fovea/reference/project.hpp>
 #include <fovea/reference/recurrent.hpp>
@@ -80,3 +82,5 @@ void attend(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
 }
 
 }  // namespace fovea::FOVEA_SET::reference
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // The gradients of every specification, by their definition: the definition of attention, recorded and gone back along.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/reference/aggregate.hpp>
 #include <fovea/reference/project.hpp>
 #include <fovea/reference/recorded_rows.hpp>
@@ -193,3 +195,5 @@ template <class... Arguments>
 void gradient(ill_formed, Arguments const&...) {}
 
 }  // namespace fovea::FOVEA_SET::reference
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/call/arriving_gradients.hpp>
 #include <fovea/spec/result_shapes.hpp>
 
@@ -39,3 +41,5 @@ constexpr ill_formed d_entropy(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
@@ -26,3 +28,5 @@ struct cosine_t : stage<role::score> {
 inline constexpr cosine_t cosine{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
@@ -25,3 +27,5 @@ struct dot_t : stage<role::score> {
 inline constexpr dot_t dot{};
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

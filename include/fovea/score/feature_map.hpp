@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/diagnose.hpp>
 #include <fovea/expr/operators.hpp>
 #include <fovea/score/compare.hpp>
@@ -40,3 +42,5 @@ constexpr ill_formed feature_map(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

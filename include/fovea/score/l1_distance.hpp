@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/score/compare.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -26,3 +28,5 @@ constexpr ill_formed l1_distance(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

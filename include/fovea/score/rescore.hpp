@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/expr/trace.hpp>
@@ -60,3 +62,5 @@ constexpr ill_formed rescore(Others const&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

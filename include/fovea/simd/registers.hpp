@@ -7,18 +7,12 @@
 #include <fovea/core/index.hpp>
 #include <fovea/simd/architecture.hpp>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 warns of its own AVX-512 intrinsics
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 #if defined(__x86_64__) || defined(__aarch64__)
 #include <xsimd/xsimd.hpp>
 #endif
-#pragma GCC diagnostic pop
 
 #include <array>
 #include <bit>

@@ -5,6 +5,7 @@
 
 #include <fovea/simd/arch/avx2.hpp>
 #include <fovea/simd/arch/avx512.hpp>
+#include <fovea/simd/arch/avx512_bf16.hpp>
 #include <fovea/simd/arch/neon.hpp>
 #include <fovea/simd/arch/portable.hpp>
 #include <fovea/simd/arch/sse2.hpp>

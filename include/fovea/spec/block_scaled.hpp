@@ -3,6 +3,8 @@
 // loaded, and what writes one.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/row_run.hpp>
 #include <fovea/spec/shapes.hpp>
 #include <fovea/spec/stored_rows.hpp>
@@ -370,3 +372,5 @@ void store(view<Integer, 4> const& pages, view<Scale, 4> const& scales, view<Zer
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // Keys and values in blocks of a few bits: a source of rows that is decoded as it is read, and what writes one.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/blocks.hpp>
 #include <fovea/core/row_run.hpp>
 #include <fovea/spec/shapes.hpp>
@@ -111,3 +113,5 @@ void store(view<Block, 4> const& pages, view<std::int32_t const, 2> const& table
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

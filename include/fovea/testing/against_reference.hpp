@@ -2,6 +2,8 @@
 // Checks of whatever computes attention against the definition: odd sizes, tails, gaps, poison.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/reference/attend.hpp>
 #include <fovea/testing/random.hpp>
 #include <fovea/testing/tolerance.hpp>
@@ -237,3 +239,5 @@ void compare_with_reference(Engine const& engine, A const& spec) {
 }
 
 }  // namespace fovea::FOVEA_SET::testing
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // The laws of every part of an attention, for one's own words as for those of the library.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/concepts.hpp>
 #include <fovea/testing/mask_laws.hpp>
 #include <fovea/testing/normalizer_laws.hpp>
@@ -36,3 +38,5 @@ void check_aggregator_laws(A const& a, unsigned seed = 1) {
 }
 
 }  // namespace fovea::FOVEA_SET::testing
+
+#include <fovea/core/epilogue.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/row_run.hpp>
 #include <fovea/testing/random.hpp>
 
@@ -51,3 +53,5 @@ void check_source(Source const& source, unsigned seed = 1) {
 }
 
 }  // namespace fovea::FOVEA_SET::testing
+
+#include <fovea/core/epilogue.hpp>

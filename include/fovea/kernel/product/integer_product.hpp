@@ -55,7 +55,9 @@ struct quarter_words {
             auto const quarters = [](auto const& word) FOVEA_LAMBDA {
                 return word & std::remove_cvref_t<decltype(word)>(std::int32_t{0x0f0f0f0f});
             };
-            to[4 + j] = on_words<Arch>(to[j], [&](auto const& word) FOVEA_LAMBDA { return quarters(word >> 4); });
+            using bits = registers<float, Arch>;
+            auto const upper = bits::template shift_right<4>(bits::as_integers(to[j].value));
+            to[4 + j] = on_words<Arch>(pack<float, Arch>(bits::as_reals(upper)), quarters);
             to[j] = on_words<Arch>(to[j], quarters);
         });
     }

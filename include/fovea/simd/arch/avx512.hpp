@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// AVX-512, with or without products of bfloat16: the vectors, elements widened and narrowed, masked loads and stores,
-// compression, scaling by powers of two, reductions, transposition, and products of pairs of bfloat16.
+// AVX-512: the vectors, elements widened and narrowed, masked loads and stores, compression, scaling by powers of two,
+// reductions and transposition.
 #pragma once
 
-#include <fovea/simd/bf16_pairs.hpp>
 #include <fovea/simd/integer_products.hpp>
 #include <fovea/simd/storage.hpp>
 
@@ -12,6 +11,12 @@
 #if defined(__x86_64__)
 
 namespace fovea::FOVEA_SET::kernel {
+
+/// Masks of all lanes. Intrinsics with one are the same instructions as those without, which leave a vector undefined
+/// in the compiler's header: GCC 12 warns of it there, and no pragma reaches a header that was included before, nor one
+/// in a precompiled header. Optimized by nothing, some without are macros whose -1 warns.
+inline constexpr __mmask16 all_16{0xffff};
+inline constexpr __mmask8 all_8{0xff};
 
 template <std::derived_from<arch::avx512> Arch>
 struct xsimd_arch<Arch> {
@@ -22,13 +27,43 @@ template <class T, std::derived_from<arch::avx512> Arch>
 struct registers<T, Arch> : generic_registers<T, Arch> {
     using vector = typename generic_registers<T, Arch>::vector;
     using integers = typename generic_registers<T, Arch>::integers;
+    static constexpr bool single = sizeof(T) == 4;
 
+    FOVEA_INLINE static vector min(vector const& a, vector const& b) {
+        if constexpr (single) return _mm512_maskz_min_ps(all_16, a.data, b.data);
+        else return _mm512_maskz_min_pd(all_8, a.data, b.data);
+    }
+    FOVEA_INLINE static vector max(vector const& a, vector const& b) {
+        if constexpr (single) return _mm512_maskz_max_ps(all_16, a.data, b.data);
+        else return _mm512_maskz_max_pd(all_8, a.data, b.data);
+    }
+    FOVEA_INLINE static vector sqrt(vector const& a) {
+        if constexpr (single) return _mm512_maskz_sqrt_ps(all_16, a.data);
+        else return _mm512_maskz_sqrt_pd(all_8, a.data);
+    }
+    FOVEA_INLINE static vector floor(vector const& a) {
+        if constexpr (single) return _mm512_mask_floor_ps(a.data, all_16, a.data);
+        else return _mm512_mask_floor_pd(a.data, all_8, a.data);
+    }
     /// One instruction; xsimd 8.1 multiplies and adds.
     FOVEA_INLINE static vector fma(vector const& a, vector const& b, vector const& c) {
-        if constexpr (sizeof(T) == 4) return _mm512_fmadd_ps(a.data, b.data, c.data);
+        if constexpr (single) return _mm512_fmadd_ps(a.data, b.data, c.data);
         else return _mm512_fmadd_pd(a.data, b.data, c.data);
     }
-    FOVEA_INLINE static vector to_real(integers const& a) { return xsimd::to_float(a); }
+    FOVEA_INLINE static vector to_real(integers const& a) {
+        if constexpr (single) return _mm512_maskz_cvtepi32_ps(all_16, a.data);
+        else return _mm512_maskz_cvtepi64_pd(all_8, a.data);
+    }
+    template <int Bits>
+    FOVEA_INLINE static integers shift_left(integers const& a) {
+        if constexpr (single) return integers(_mm512_maskz_slli_epi32(all_16, a.data, Bits));
+        else return integers(_mm512_maskz_slli_epi64(all_8, a.data, Bits));
+    }
+    template <int Bits>
+    FOVEA_INLINE static integers shift_right(integers const& a) {
+        if constexpr (single) return integers(_mm512_maskz_srai_epi32(all_16, a.data, Bits));
+        else return integers(_mm512_maskz_srai_epi64(all_8, a.data, Bits));
+    }
 };
 
 template <std::derived_from<arch::avx512> Arch>
@@ -36,16 +71,17 @@ struct widening<Arch> {
     using integers = typename registers<float, Arch>::integers;
 
     FOVEA_INLINE static integers widen(std::uint16_t const* from) {
-        return integers(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from))));
+        return integers(
+            _mm512_maskz_cvtepu16_epi32(all_16, _mm256_loadu_si256(reinterpret_cast<__m256i const*>(from))));
     }
     FOVEA_INLINE static integers widen(std::int8_t const* from) {
-        return integers(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(from))));
+        return integers(_mm512_maskz_cvtepi8_epi32(all_16, _mm_loadu_si128(reinterpret_cast<__m128i const*>(from))));
     }
     FOVEA_INLINE static integers widen(std::uint16_t const* from, index_t n) {
-        return integers(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first(n), from)));
+        return integers(_mm512_maskz_cvtepu16_epi32(all_16, _mm256_maskz_loadu_epi16(first(n), from)));
     }
     FOVEA_INLINE static void narrow(integers const& a, std::uint16_t* to) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi32_epi16(a.data));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtepi32_epi16(all_16, a.data));
     }
     FOVEA_INLINE static void narrow(integers const& a, std::uint16_t* to, index_t n) {
         _mm512_mask_cvtepi32_storeu_epi16(to, first(n), a.data);
@@ -59,13 +95,13 @@ struct storage<float16, float, Arch> {
     using vector = pack<float, Arch>;
 
     FOVEA_INLINE static vector load(float16 const* from) {
-        return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from)))};
+        return {_mm512_maskz_cvtph_ps(all_16, _mm256_loadu_si256(reinterpret_cast<__m256i const*>(from)))};
     }
     FOVEA_INLINE static vector load_in_all_lanes(float16 x) {
-        return {_mm512_cvtph_ps(_mm256_set1_epi16(static_cast<short>(x.bits)))};
+        return {_mm512_maskz_cvtph_ps(all_16, _mm256_set1_epi16(static_cast<short>(x.bits)))};
     }
     FOVEA_INLINE static vector load(float16 const* from, index_t n) {
-        return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(widening<Arch>::first(n), from))};
+        return {_mm512_maskz_cvtph_ps(all_16, _mm256_maskz_loadu_epi16(widening<Arch>::first(n), from))};
     }
     FOVEA_INLINE static void store(vector const& a, float16* to) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), halves(a));
@@ -76,7 +112,7 @@ struct storage<float16, float, Arch> {
 
 private:
     FOVEA_INLINE static __m256i halves(vector const& a) {
-        return _mm512_cvtps_ph(a.value.data, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        return _mm512_maskz_cvtps_ph(all_16, a.value.data, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     }
 };
 
@@ -87,13 +123,9 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     static constexpr index_t count = vector::lanes;
 
     FOVEA_INLINE static T sum(vector const& a) {
-        if constexpr (single) return _mm512_reduce_add_ps(a.value.data);
-        else return _mm512_reduce_add_pd(a.value.data);
+        return joined(a, [](auto const& x, auto const& y) FOVEA_LAMBDA { return x + y; });
     }
-    FOVEA_INLINE static T max(vector const& a) {
-        if constexpr (single) return _mm512_reduce_max_ps(a.value.data);
-        else return _mm512_reduce_max_pd(a.value.data);
-    }
+    FOVEA_INLINE static T max(vector const& a) { return joined(a, larger{}); }
     /// One bit for each of the first n lanes.
     FOVEA_INLINE static auto first(index_t n) {
         auto const bits = n >= count ? ~0U : (1U << n) - 1U;
@@ -108,11 +140,13 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     FOVEA_INLINE static vector load(T const* from, index_t n) {
         if constexpr (single) {
             if (n <= count / 2)
-                return {_mm512_zextps256_ps512(_mm256_maskz_loadu_ps(static_cast<__mmask8>(first(n)), from))};
+                return {_mm512_insertf32x8(_mm512_setzero_ps(),
+                                           _mm256_maskz_loadu_ps(static_cast<__mmask8>(first(n)), from), 0)};
             return {_mm512_maskz_loadu_ps(first(n), from)};
         } else {
             if (n <= count / 2)
-                return {_mm512_zextpd256_pd512(_mm256_maskz_loadu_pd(static_cast<__mmask8>(first(n)), from))};
+                return {_mm512_maskz_insertf64x4(all_8, _mm512_setzero_pd(),
+                                                 _mm256_maskz_loadu_pd(static_cast<__mmask8>(first(n)), from), 0)};
             return {_mm512_maskz_loadu_pd(first(n), from)};
         }
     }
@@ -141,13 +175,13 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     FOVEA_INLINE static vector chosen(vector const& a, typename registers<T, Arch>::integers const& from)
         requires single
     {
-        return {_mm512_permutexvar_ps(from.data, a.value.data)};
+        return {_mm512_maskz_permutexvar_ps(all_16, from.data, a.value.data)};
     }
     FOVEA_INLINE static vector reversed(vector const& a) {
         if constexpr (single)
-            return {_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-                                          a.value.data)};
-        else return {_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
+            return {_mm512_maskz_permutexvar_ps(
+                all_16, _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
+        else return {_mm512_maskz_permutexvar_pd(all_8, _mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
     }
     /// Each step joins two vectors: sums of two, then of four neighbours, then of the quarters.
     FOVEA_INLINE static vector sums_of_rows(c_array<vector, count>& rows) {
@@ -162,8 +196,8 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
     /// a * 2^floor(n).
     FOVEA_INLINE static vector scale(vector const& a, vector const& n) {
-        if constexpr (single) return {_mm512_scalef_ps(a.value.data, n.value.data)};
-        else return {_mm512_scalef_pd(a.value.data, n.value.data)};
+        if constexpr (single) return {_mm512_maskz_scalef_ps(all_16, a.value.data, n.value.data)};
+        else return {_mm512_maskz_scalef_pd(all_8, a.value.data, n.value.data)};
     }
     /// 2^(a - floor(a)): in double 2^(k/8) from a table of one vector, and the rest by a polynomial; finite for
     /// infinities.
@@ -178,10 +212,9 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
             _mm512_setr_pd(0x1p+0, 0x1.172b83c7d517bp+0, 0x1.306fe0a31b715p+0, 0x1.4bfdad5362a27p+0,
                            0x1.6a09e667f3bcdp+0, 0x1.8ace5422aa0dbp+0, 0x1.ae89f995ad3adp+0, 0x1.d5818dcfba487p+0);
         auto const magic = _mm512_set1_pd(0x1.8p49);  // a sum with it has eighths in its last bits
-        // With a mask of all lanes: the name without one is a macro where nothing is optimized, and its -1 warns.
         auto const k = _mm512_castpd_si512(
-            _mm512_maskz_add_round_pd(__mmask8{0xff}, a.value.data, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
-        vector const power(_mm512_permutexvar_pd(k, eighth));
+            _mm512_maskz_add_round_pd(all_8, a.value.data, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+        vector const power(_mm512_maskz_permutexvar_pd(all_8, k, eighth));
         vector const r(_mm512_reduce_pd(a.value.data, (3 << 4) | _MM_FROUND_TO_NEG_INF));
         vector sum(series[6]);
         for (int i = 5; i >= 0; --i) sum = fma(sum, r, vector(series[i]));
@@ -191,7 +224,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     /// for zeros and infinities.
     FOVEA_INLINE static vector reciprocal(vector const& a) {
         if constexpr (single) {
-            vector const estimate(_mm512_rcp14_ps(a.value.data));
+            vector const estimate(_mm512_maskz_rcp14_ps(all_16, a.value.data));
             vector const error(_mm512_fnmadd_ps(a.value.data, estimate.value.data, vector(T{1}).value.data));
             return fma(estimate, error, estimate);
         } else {
@@ -200,11 +233,34 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
 
 private:
+    struct larger {
+        FOVEA_INLINE T operator()(T a, T b) const { return a > b ? a : b; }
+        FOVEA_INLINE __m128 operator()(__m128 a, __m128 b) const { return _mm_max_ps(a, b); }
+        FOVEA_INLINE __m128d operator()(__m128d a, __m128d b) const { return _mm_max_pd(a, b); }
+        FOVEA_INLINE __m256 operator()(__m256 a, __m256 b) const { return _mm256_max_ps(a, b); }
+        FOVEA_INLINE __m256d operator()(__m256d a, __m256d b) const { return _mm256_max_pd(a, b); }
+    };
+    /// The upper half of the lanes is joined to the lower one, until there is one lane.
+    template <class Join>
+    FOVEA_INLINE static T joined(vector const& a, Join join) {
+        if constexpr (single) {
+            auto const half = join(_mm512_extractf32x8_ps(a.value.data, 1), _mm512_extractf32x8_ps(a.value.data, 0));
+            auto const quarter = join(_mm256_extractf128_ps(half, 1), _mm256_castps256_ps128(half));
+            auto const pair = join(quarter, _mm_movehl_ps(quarter, quarter));
+            return join(pair[0], pair[1]);
+        } else {
+            auto const upper = _mm512_maskz_extractf64x4_pd(all_8, a.value.data, 1),
+                       lower = _mm512_maskz_extractf64x4_pd(all_8, a.value.data, 0);
+            auto const half = join(upper, lower);
+            auto const pair = join(_mm256_extractf128_pd(half, 1), _mm256_castpd256_pd128(half));
+            return join(pair[0], pair[1]);
+        }
+    }
     /// Two quarters of a and two of b: the even ones for Order 0x88, the odd ones for 0xdd.
     template <int Order, class Register>
     FOVEA_INLINE static Register quarters(Register a, Register b) {
-        if constexpr (single) return _mm512_shuffle_f32x4(a, b, Order);
-        else return _mm512_shuffle_f64x2(a, b, Order);
+        if constexpr (single) return _mm512_maskz_shuffle_f32x4(all_16, a, b, Order);
+        else return _mm512_maskz_shuffle_f64x2(all_8, a, b, Order);
     }
     /// Within each quarter the elements are columns already: quarters of vectors that are `step` apart are exchanged.
     template <class Register>
@@ -225,12 +281,12 @@ private:
         __m512 pairs[8], fours[4];
         for (int i = 0; i < 8; ++i) {
             auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;
-            pairs[i] = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            pairs[i] = _mm512_add_ps(_mm512_maskz_unpacklo_ps(all_16, a, b), _mm512_maskz_unpackhi_ps(all_16, a, b));
         }
         for (int i = 0; i < 4; ++i) {
             auto const a = _mm512_castps_pd(pairs[2 * i]), b = _mm512_castps_pd(pairs[2 * i + 1]);
-            fours[i] =
-                _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+            fours[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_maskz_unpacklo_pd(all_8, a, b)),
+                                     _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(all_8, a, b)));
         }
         auto const sums = [](__m512 a, __m512 b)
                               FOVEA_LAMBDA { return _mm512_add_ps(quarters<0x88>(a, b), quarters<0xdd>(a, b)); };
@@ -239,22 +295,24 @@ private:
     FOVEA_INLINE static void transpose_singles(c_array<vector, count>& rows) {
         __m512 pairs[16], fours[16];
         for (int i = 0; i < 16; i += 2) {
-            pairs[i] = _mm512_unpacklo_ps(rows[i].value.data, rows[i + 1].value.data);
-            pairs[i + 1] = _mm512_unpackhi_ps(rows[i].value.data, rows[i + 1].value.data);
+            pairs[i] = _mm512_maskz_unpacklo_ps(all_16, rows[i].value.data, rows[i + 1].value.data);
+            pairs[i + 1] = _mm512_maskz_unpackhi_ps(all_16, rows[i].value.data, rows[i + 1].value.data);
         }
         auto const wide = [](__m512 x) FOVEA_LAMBDA { return _mm512_castps_pd(x); };
         for (int i = 0; i < 16; i += 4)
             for (int j = 0; j < 2; ++j) {
-                fours[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(wide(pairs[i + j]), wide(pairs[i + j + 2])));
-                fours[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(wide(pairs[i + j]), wide(pairs[i + j + 2])));
+                fours[i + 2 * j] =
+                    _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(all_8, wide(pairs[i + j]), wide(pairs[i + j + 2])));
+                fours[i + 2 * j + 1] =
+                    _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(all_8, wide(pairs[i + j]), wide(pairs[i + j + 2])));
             }
         transpose_quarters(fours, rows);
     }
     FOVEA_INLINE static void transpose_doubles(c_array<vector, count>& rows) {
         __m512d pairs[8];
         for (int i = 0; i < 8; i += 2) {
-            pairs[i] = _mm512_unpacklo_pd(rows[i].value.data, rows[i + 1].value.data);
-            pairs[i + 1] = _mm512_unpackhi_pd(rows[i].value.data, rows[i + 1].value.data);
+            pairs[i] = _mm512_maskz_unpacklo_pd(all_8, rows[i].value.data, rows[i + 1].value.data);
+            pairs[i + 1] = _mm512_maskz_unpackhi_pd(all_8, rows[i].value.data, rows[i + 1].value.data);
         }
         transpose_quarters(pairs, rows);
     }
@@ -289,8 +347,8 @@ struct integer_products<Arch> {
                 transpose_in_quarters(rows[h]);
             });
             unrolled<4>([&](auto j) FOVEA_LAMBDA {
-                to[j] = {_mm512_shuffle_f32x4(rows[0][j], rows[1][j], 0x88)};
-                to[4 + j] = {_mm512_shuffle_f32x4(rows[0][j], rows[1][j], 0xdd)};
+                to[j] = {_mm512_maskz_shuffle_f32x4(all_16, rows[0][j], rows[1][j], 0x88)};
+                to[4 + j] = {_mm512_maskz_shuffle_f32x4(all_16, rows[0][j], rows[1][j], 0xdd)};
             });
         }
     }
@@ -314,59 +372,14 @@ private:
     }
     /// Four rows of four words in each quarter.
     FOVEA_INLINE static void transpose_in_quarters(__m512 (&rows)[4]) {
-        __m512d const low_0 = _mm512_castps_pd(_mm512_unpacklo_ps(rows[0], rows[1])),
-                      high_0 = _mm512_castps_pd(_mm512_unpackhi_ps(rows[0], rows[1])),
-                      low_1 = _mm512_castps_pd(_mm512_unpacklo_ps(rows[2], rows[3])),
-                      high_1 = _mm512_castps_pd(_mm512_unpackhi_ps(rows[2], rows[3]));
-        rows[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(low_0, low_1));
-        rows[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low_0, low_1));
-        rows[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high_0, high_1));
-        rows[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high_0, high_1));
-    }
-};
-
-template <std::derived_from<arch::avx512_bf16> Arch>
-struct bf16_pairs<Arch> {
-    using vector = pack<float, Arch>;
-
-    FOVEA_INLINE static vector load(bfloat16 const* from) { return {_mm512_loadu_ps(from)}; }
-    FOVEA_INLINE static vector load(bfloat16 const* from, index_t n) {
-        auto const present = static_cast<__mmask32>((1ULL << n) - 1);
-        return {_mm512_castsi512_ps(_mm512_maskz_loadu_epi16(present, from))};
-    }
-    FOVEA_INLINE static void store(vector const& pairs, bfloat16* to) { _mm512_storeu_ps(to, pairs.value.data); }
-    FOVEA_INLINE static vector rounded(vector const& low, vector const& high) {
-        return {std::bit_cast<__m512>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data))};
-    }
-    FOVEA_INLINE static vector paired(vector const& low, vector const& high) {
-        auto const both = std::bit_cast<__m512i>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data));
-        return {_mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_load_si512(halves.data()), both))};
-    }
-    FOVEA_INLINE static void interleaved(vector const& a, vector const& b, vector (&pairs)[2]) {
-        auto const low = _mm512_castps_si512(a.value.data), high = _mm512_castps_si512(b.value.data);
-        pairs[0] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(0), high))};
-        pairs[1] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(16), high))};
-    }
-    FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
-        return {_mm512_dpbf16_ps(sum.value.data, std::bit_cast<__m512bh>(a.value.data),
-                                 std::bit_cast<__m512bh>(b.value.data))};
-    }
-
-private:
-    /// 0, 16, 1, 17, ...: the permutation that interleaves the halves of a vector.
-    alignas(64) static constexpr auto halves = [] {
-        std::array<short, 32> lanes{};
-        for (std::size_t i = 0; i < 32; ++i) lanes[i] = static_cast<short>(i / 2 + i % 2 * 16);
-        return lanes;
-    }();
-    /// first, first + 32, first + 1, first + 33, ...: the permutation that interleaves two vectors.
-    FOVEA_INLINE static __m512i order(short first) {
-        alignas(64) static constexpr auto interleaving = [] {
-            std::array<short, 32> lanes{};
-            for (std::size_t i = 0; i < 32; ++i) lanes[i] = static_cast<short>(i / 2 + i % 2 * 32);
-            return lanes;
-        }();
-        return _mm512_add_epi16(_mm512_load_si512(interleaving.data()), _mm512_set1_epi16(first));
+        __m512d const low_0 = _mm512_castps_pd(_mm512_maskz_unpacklo_ps(all_16, rows[0], rows[1])),
+                      high_0 = _mm512_castps_pd(_mm512_maskz_unpackhi_ps(all_16, rows[0], rows[1])),
+                      low_1 = _mm512_castps_pd(_mm512_maskz_unpacklo_ps(all_16, rows[2], rows[3])),
+                      high_1 = _mm512_castps_pd(_mm512_maskz_unpackhi_ps(all_16, rows[2], rows[3]));
+        rows[0] = _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(all_8, low_0, low_1));
+        rows[1] = _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(all_8, low_0, low_1));
+        rows[2] = _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(all_8, high_0, high_1));
+        rows[3] = _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(all_8, high_0, high_1));
     }
 };
 

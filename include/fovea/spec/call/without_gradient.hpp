@@ -2,6 +2,8 @@
 // The sentence for a program that has forgotten fovea/gradient.hpp.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/spec/call/arguments.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -50,3 +52,5 @@ constexpr ill_formed gradient(First&&, Further&&...) {
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

@@ -2,6 +2,8 @@
 // Ragged batches: sequences packed one after another, and the specification of one of them.
 #pragma once
 
+#include <fovea/core/prologue.hpp>
+
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
 #include <fovea/core/diagnose.hpp>
@@ -271,3 +273,5 @@ void begin_sequences(Call const& call) {
 }  // namespace detail
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/core/epilogue.hpp>

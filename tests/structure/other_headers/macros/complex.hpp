@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Words of <complex.h>, and of <sys/sysmacros.h> and <sys/param.h>.
+#define complex _Complex
+#define imaginary _Imaginary
+#define _Complex_I (__extension__ 1.0iF)
+#define I _Complex_I
+#define major(device) gnu_dev_major(device)
+#define minor(device) gnu_dev_minor(device)
+#define MIN(a, b) (((a) < (b)) ? (a) : (b))
+#define MAX(a, b) (((a) > (b)) ? (a) : (b))
+#define roundup(x, y) ((((x) + ((y) - 1)) / (y)) * (y))
+#define howmany(x, y) (((x) + ((y) - 1)) / (y))
