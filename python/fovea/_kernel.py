@@ -42,7 +42,7 @@ class TracedKernel:
         self._signature: tuple[Any, ...] = ()
         self._parameters: dict[str, Any] = {}
         self._repeats = Repeats(OfNumPy, RepeatedCall)
-        self._calls_on_tensors: Any = None
+        self.calls_on_tensors: Any = None
         self.__name__ = getattr(what, "__name__", "kernel")
         if not self.__name__.isidentifier() or not self.__name__.isascii():
             self.__name__ = "kernel"
@@ -102,11 +102,9 @@ class TracedKernel:
     ) -> Any:
         """The result; with `outputs`, such as ("lse",), a tuple of it and these, as `fovea.attend` gives it."""
         if type(q) is not np.ndarray and is_tensor(q) and dtype is None:
-            if self._calls_on_tensors is None:
-                from ._torch import Calls
+            from . import _torch
 
-                self._calls_on_tensors = Calls(self)
-            return self._calls_on_tensors(q, k, v, out, threads, outputs, arguments)
+            return _torch.call(self, q, k, v, out, threads, outputs, arguments)
         source, values = self.read(arguments)
         type_name = dtype or _element_type(q)
         threads = 1 if threads is None else threads
@@ -175,6 +173,12 @@ class TracedKernel:
                 value = _as_traced(value, argument, name, self.__name__)
             values[name] = value
         return (source.of_batch(tuple(batch)), {**values, **batch}) if batch else (source, values)
+
+    def followed(self, *how: Any) -> str:
+        """The name of an attribute that has what `torch.compile` sees of this kernel; empty where it would not see all."""
+        from ._torch_compile import follow
+
+        return follow(self, *how)
 
     def outputs_asked(self, source: Source, outputs: Iterable[str]) -> tuple[str, ...]:
         """The names of outputs that a call asks for."""

@@ -15,6 +15,10 @@ from ._source import KERNEL
 
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 _KNOWN = (torch.Tensor, torch.nn.Parameter)
+_HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
+_is_compiling = torch.compiler.is_compiling if _HAS_OPERATORS else bool
+_transforms = torch._C._are_functorch_transforms_active if _HAS_OPERATORS else bool
+SECOND = "kernels have no second derivatives: a gradient of theirs cannot be differentiated"
 _OPERANDS = ("query", "key", "value")
 
 
@@ -42,6 +46,39 @@ class OfTorch:
         return None
 
 
+def call(
+    kernel: Any, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+) -> Any:
+    """The call of a kernel on tensors: a node where a graph of calls is made of a program, and done otherwise."""
+    if _is_compiling() and _HAS_OPERATORS:
+        from ._torch_compile import call as followed
+
+        return followed(kernel, q, k, v, out, threads, outputs, arguments)
+    if (type(q) not in _KNOWN or _transforms()) and out is None and _HAS_OPERATORS:
+        from ._torch_operators import call as operator
+
+        return operator(kernel, q, k, v, threads, outputs, arguments)
+    return in_eager(kernel, q, k, v, out, threads, outputs, arguments)
+
+
+def in_eager(
+    kernel: Any, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+) -> Any:
+    """The call itself."""
+    calls = kernel.calls_on_tensors
+    if calls is None:
+        calls = kernel.calls_on_tensors = Calls(kernel)
+    return calls(q, k, v, out, threads, outputs, arguments)
+
+
+def type_name_of(q: Any) -> str:
+    """The type of kernels for the elements of a tensor."""
+    name = _TYPES.get(q.dtype)
+    if name is None:
+        raise ArgumentError(f"query has elements of {q.dtype}, it must have float32, float64, float16 or bfloat16")
+    return name
+
+
 class Calls:
     """The calls of a kernel on tensors."""
 
@@ -57,9 +94,7 @@ class Calls:
         tuple of it and these, of which `lse` is part of autograd too."""
         source, values = self._kernel.read(arguments)
         asked = None if outputs is None else self._kernel.outputs_asked(source, outputs)
-        type_name = _TYPES.get(q.dtype)
-        if type_name is None:
-            raise ArgumentError(f"query has elements of {q.dtype}, it must have float32, float64, float16 or bfloat16")
+        type_name = type_name_of(q)
         if type(k) is np.ndarray or type(v) is np.ndarray:
             k, v = torch.as_tensor(k), torch.as_tensor(v)
         if threads is None:
@@ -168,7 +203,7 @@ class _Once(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
-        raise UnsupportedError("kernels have no second derivatives: a gradient of theirs cannot be differentiated")
+        raise UnsupportedError(SECOND)
 
 
 def _tensor(array: Any, dtype: Any) -> Any:
