@@ -116,7 +116,7 @@ def rebound(function: Callable[..., Any]) -> Callable[..., Any]:
     captured = _captured.get()
     if captured is not None and isinstance(function, types.MethodType):
         of = function.__self__
-        captured.hold(of, Variable("self", {}, types.CellType(of)))
+        captured.hold(of, Variable("self", globals(), types.CellType(of)))
         return types.MethodType(rebound(function.__func__), of)
     if captured is None or not isinstance(function, types.FunctionType) or function in _rebinding.get():
         return function

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import re
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -53,19 +55,8 @@ class TracedKernel:
                 if name not in PARAMETERS:
                     self._parameters[name] = parameter.default
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._attribute = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> TracedKernel:
-        """The kernel of a method, which its object keeps."""
-        if instance is None:
-            return self
-        kernel = TracedKernel(types.MethodType(self._what, instance), {})
-        instance.__dict__[self._attribute] = kernel
-        return kernel
-
     def __reduce__(self) -> Any:
-        return TracedKernel, (self._what, self._arguments)
+        return type(self), (self._what, self._arguments)
 
     @property
     def text(self) -> str:
@@ -272,6 +263,30 @@ class TracedKernel:
         return f"<kernel {self.__name__}: {self.text}>"
 
 
+class KernelOrMethod(TracedKernel):
+    """A kernel that becomes a method where it is an attribute of a class: each object has a kernel of its own."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._attribute = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> TracedKernel:
+        """The kernel of a method, which its object keeps."""
+        if instance is None:
+            return self
+        if "torch" in sys.modules:
+            from ._torch import is_compiling
+
+            if is_compiling():
+                from . import _torch_compile as _  # has the compiler call `bind`, not follow it
+        self.bind(id(instance))
+        return getattr(instance, self._attribute)  # type: ignore[no-any-return]
+
+    def bind(self, address: int) -> None:
+        """Has an object keep the kernel of its method; the object, which lives, is told by its address."""
+        instance = ctypes.cast(address, ctypes.py_object).value
+        instance.__dict__[self._attribute] = TracedKernel(types.MethodType(self._what, instance), {})
+
+
 def void(_: Any) -> None:
     """Nothing."""
 
@@ -345,5 +360,5 @@ def kernel(what: Any = None, /, **arguments: Any) -> Any:
     if what is None:
         return lambda function: kernel(function, **arguments)
     if isinstance(what, (Specification, str)) or callable(what):
-        return TracedKernel(what, arguments)
+        return KernelOrMethod(what, arguments)
     raise ArgumentError(f"kernel is of type {type(what).__name__}, it must be a function, a specification or its text")

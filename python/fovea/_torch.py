@@ -15,9 +15,9 @@ from ._source import KERNEL
 
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 _KNOWN = (torch.Tensor, torch.nn.Parameter)
-_HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
-_is_compiling = torch.compiler.is_compiling if _HAS_OPERATORS else bool
-_transforms = torch._C._are_functorch_transforms_active if _HAS_OPERATORS else bool
+HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
+is_compiling = torch.compiler.is_compiling if HAS_OPERATORS else bool
+_transforms = torch._C._are_functorch_transforms_active if HAS_OPERATORS else bool
 SECOND = "kernels have no second derivatives: a gradient of theirs cannot be differentiated"
 _OPERANDS = ("query", "key", "value")
 
@@ -50,11 +50,11 @@ def call(
     kernel: Any, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
 ) -> Any:
     """The call of a kernel on tensors: a node where a graph of calls is made of a program, and done otherwise."""
-    if _is_compiling() and _HAS_OPERATORS:
+    if is_compiling():
         from ._torch_compile import call as followed
 
         return followed(kernel, q, k, v, out, threads, outputs, arguments)
-    if (type(q) not in _KNOWN or _transforms()) and out is None and _HAS_OPERATORS:
+    if (type(q) not in _KNOWN or _transforms()) and out is None and HAS_OPERATORS:
         from ._torch_operators import call as operator
 
         return operator(kernel, q, k, v, threads, outputs, arguments)

@@ -19,7 +19,7 @@ import torch
 
 from ._capture import FIXED, NUMBERS, Captured, Variable, is_array, is_of_package, names_in
 from ._graph import Graph
-from ._kernel import TracedKernel
+from ._kernel import KernelOrMethod, TracedKernel
 from ._source import Source
 from ._specification import GraphArgument
 from ._table import Number
@@ -68,12 +68,12 @@ def call(
     """A node of a graph, or a break of it; `drawn` are the names of numbers that tensors hold."""
     id(kernel)  # whose change is looked for
     if out is not None:
-        return kernel_that_torch_compile_cannot_follow(kernel, q, k, v, out, threads, outputs, arguments)
+        return outside(in_eager, kernel, q, k, v, out, threads, outputs, arguments)
     given = {**kernel._parameters, **arguments}
     kinds = tuple([(name, *_kind_of(x)) for name, x in given.items()])
     name = kernel.followed(kinds, threads, None if outputs is None else tuple(outputs), drawn)
     if name == "":
-        return kernel_that_torch_compile_cannot_follow(kernel, q, k, v, out, threads, outputs, arguments)
+        return outside(in_eager, kernel, q, k, v, out, threads, outputs, arguments)
     followed = getattr(kernel, name)
     for read, value in followed.numbers:
         if read() != value:
@@ -82,6 +82,12 @@ def call(
     for kind, of_call, read in followed.arguments:
         passed.add(kind, given[of_call] if read is None else read())
     return passed.call(q, torch.as_tensor(k), torch.as_tensor(v), followed.text, followed.results)
+
+
+@torch.compiler.disable
+def outside(call_that_reads_what_torch_compile_cannot_follow: Callable[..., Any], *arguments: Any) -> Any:
+    """A call that breaks a graph."""
+    return call_that_reads_what_torch_compile_cannot_follow(*arguments)
 
 
 def _kind_of(x: Any) -> tuple[Any, ...]:
@@ -147,8 +153,56 @@ def _argument(name: str, source: Source, value: Any, given: Any, drawn: tuple[st
     if read is None:
         if source.captured.may_change:
             raise _Unseen
-        read = Variable("table", {}, types.CellType(argument.array)).reader()  # it is the same in each call
+        read = Variable("table", globals(), types.CellType(argument.array)).reader()  # it is the same in each call
     return _Argument(kind, "", read)
+
+
+def of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> Any:
+    """The kernel of functions, which they keep: whether it is still theirs is looked for at each call. None for methods
+    and other objects."""
+    given = tuple([f for f in (score_mod, mask_mod) if f is not None])
+    for f in given:
+        if not isinstance(f, types.FunctionType):
+            return None
+    name = _keep_of_functions(score_mod, mask_mod, is_scaled)
+    for f in given[1:]:
+        id(getattr(f, name))
+    return getattr(given[0], name) if given else getattr(_KEPT, name)
+
+
+@torch.compiler.assume_constant_result
+def _keep_of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> str:
+    from .torch import kernel_of_functions
+
+    kernel = kernel_of_functions(score_mod, mask_mod, is_scaled)
+    name = f"__fovea_{id(kernel)}__"
+    first, *others = [f for f in (score_mod, mask_mod) if f is not None] or [_KEPT]
+    setattr(first, name, kernel)
+    for other in others:
+        setattr(other, name, _Kept())  # an object of its own, by which the function is known
+    return name
+
+
+def of_arguments(arguments: tuple[Any, ...]) -> Any:
+    """The kernel for some arguments, which is kept for good."""
+    return getattr(_KEPT, _keep_of_arguments(arguments))
+
+
+@torch.compiler.assume_constant_result
+def _keep_of_arguments(arguments: tuple[Any, ...]) -> str:
+    from .torch import kernel_of_arguments
+
+    kernel = kernel_of_arguments(*arguments)
+    name = f"kernel_{id(kernel)}"
+    setattr(_KEPT, name, kernel)
+    return name
+
+
+class _Kept:
+    """What has kernels as attributes."""
+
+
+_KEPT = _Kept()
 
 
 class _Unseen(Exception):
@@ -212,4 +266,4 @@ class _Reads:
 
 
 torch.compiler.assume_constant_result(TracedKernel.followed)
-kernel_that_torch_compile_cannot_follow = torch.compiler.disable(in_eager)
+torch.compiler.assume_constant_result(KernelOrMethod.bind)
