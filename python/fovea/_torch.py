@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from ._arrays import as_numpy
 from ._errors import ArgumentError, UnsupportedError
@@ -16,8 +17,8 @@ from ._source import KERNEL
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 _KNOWN = (torch.Tensor, torch.nn.Parameter)
 HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
-is_compiling = torch.compiler.is_compiling if HAS_OPERATORS else bool
-_transforms = torch._C._are_functorch_transforms_active if HAS_OPERATORS else bool
+is_compiling = torch.compiler.is_dynamo_compiling if HAS_OPERATORS else bool
+transforms = torch._C._are_functorch_transforms_active if HAS_OPERATORS else bool
 SECOND = "kernels have no second derivatives: a gradient of theirs cannot be differentiated"
 _OPERANDS = ("query", "key", "value")
 
@@ -54,11 +55,17 @@ def call(
         from ._torch_compile import call as followed
 
         return followed(kernel, q, k, v, out, threads, outputs, arguments)
-    if (type(q) not in _KNOWN or _transforms()) and out is None and HAS_OPERATORS:
+    if forward_ad._current_level >= 0 and (transforms() or any([_is_dual(x) for x in (q, k, v)])):
+        raise UnsupportedError("kernels have no derivatives in forward mode: take those of backward()")
+    if (type(q) not in _KNOWN or transforms()) and out is None and HAS_OPERATORS:
         from ._torch_operators import call as operator
 
         return operator(kernel, q, k, v, threads, outputs, arguments)
     return in_eager(kernel, q, k, v, out, threads, outputs, arguments)
+
+
+def _is_dual(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None
 
 
 def in_eager(

@@ -21,7 +21,7 @@ from ._kernel import TracedKernel
 from ._source import Source
 from ._specification import GraphArgument
 from ._table import Number, Table
-from ._torch import SECOND, Calls, type_name_of
+from ._torch import SECOND, Calls, transforms, type_name_of
 
 _READ = "Tensor query, Tensor key, Tensor value, Tensor[] tables, float[] reals, SymInt[] integers, str kernel"
 _LIBRARY = torch.library.Library("fovea", "DEF")
@@ -47,8 +47,12 @@ def call(kernel: Any, q: Any, k: Any, v: Any, threads: int | None, outputs: Any,
     passed = Passed()
     for (kind, *_), x in zip(of_call.kinds.values(), values.values()):
         passed.add(kind, x)
-    k, v = torch.as_tensor(k), torch.as_tensor(v)
-    return passed.call(q, k, v, text, None if asked is None else results_of(asked))
+    k, v, results = torch.as_tensor(k), torch.as_tensor(v), None if asked is None else results_of(asked)
+    if transforms():
+        from ._torch_functional import functional
+
+        return passed.call(q, k, v, text, results, functional)
+    return passed.call(q, k, v, text, results)
 
 
 class Passed:
@@ -71,10 +75,10 @@ class Passed:
         else:  # a table, or the number that a tensor holds
             self.tables.append(torch.as_tensor(x))
 
-    def call(self, q: Any, k: Any, v: Any, text: str, results: Any) -> Any:
+    def call(self, q: Any, k: Any, v: Any, text: str, results: Any, operator: Any = torch.ops.fovea.attend) -> Any:
         """The result; a tuple of some type where there is one."""
         trains = torch.is_grad_enabled() and any([x.requires_grad for x in (q, k, v, *self.tables)])
-        found = torch.ops.fovea.attend(q, k, v, self.tables, self.reals, self.integers, text, trains)
+        found = operator(q, k, v, self.tables, self.reals, self.integers, text, trains)
         return found[0] if results is None else results(*found)
 
 
@@ -273,7 +277,8 @@ def _shapes_of_gradient(
     return [x.new_empty(x.shape) for x, needed in zip(of, wanted) if needed]
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: list[Any]) -> None:
+def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    """Has a context what gradients take."""
     query, key, value, tables, reals, integers, kernel, trains = inputs
     of = _described(kernel)
     ctx.numbers, ctx.kernel, ctx.lse, forward = (reals, integers), kernel, None, []
@@ -289,34 +294,33 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: list[Any]) -> None:
     ctx.save_for_backward(query, key, value, *tables, *forward)
 
 
-def _differentiate(ctx: Any, grads: list[Any]) -> tuple[Any, ...]:
+def differentiate(ctx: Any, grads: Any, needs: Any = None, of: Any = gradient) -> tuple[Any, ...]:
+    """The gradients of what the operator takes."""
     query, key, value, *others = ctx.saved_tensors
     tables, forward = others[: ctx.count], others[ctx.count :]
-    of = _described(ctx.kernel)
-    needs = ctx.needs_input_grad
-    differentiable = [name in of.source.with_gradient for name in of.kinds]
-    of_tables = of.tables(needs[3])
+    described = _described(ctx.kernel)
+    needs = ctx.needs_input_grad if needs is None else needs
+    differentiable = [name in described.source.with_gradient for name in described.kinds]
+    of_tables = described.tables(needs[3])
     wanted = [*needs[:3], *(bool(need) and has for need, has in zip(of_tables, differentiable))]
     d_outputs = [] if ctx.lse is None else [grads[ctx.lse].contiguous()]
-    found = iter(gradient(query, key, value, tables, *ctx.numbers, ctx.kernel, wanted, grads[0], d_outputs, forward))
+    found = iter(of(query, key, value, tables, *ctx.numbers, ctx.kernel, wanted, grads[0], d_outputs, forward))
     d_query, d_key, d_value, *of_arguments = [next(found) if needed else None for needed in wanted]
     of_numbers = [None if numbers else [] for numbers in ctx.numbers]  # an empty list counts as one of tensors
-    return d_query, d_key, d_value, of.by_place(of_arguments), *of_numbers, None, None
+    return d_query, d_key, d_value, described.by_place(of_arguments), *of_numbers, None, None
 
 
 def _refuse(ctx: Any, *_: Any) -> Any:
     raise UnsupportedError(SECOND)
 
 
-def _one_by_one(operator: Any) -> Callable[..., Any]:
+def one_by_one(operator: Any) -> Callable[..., Any]:
     """What `vmap` makes of an operator: a call for each element."""
 
-    def mapped(info: Any, axes: Any, *arguments: Any) -> tuple[list[Any], list[int]]:
-        each = [
-            operator(*[_element(x, axis, n) for x, axis in zip(arguments, axes)]) for n in range(info.batch_size)
-        ]
-        results = [torch.stack(parts) for parts in zip(*each)]
-        return results, [0] * len(results)
+    def mapped(info: Any, axes: Any, *arguments: Any) -> Any:
+        each = [operator(*[_element(x, axis, n) for x, axis in zip(arguments, axes)]) for n in range(info.batch_size)]
+        kind = type(each[0])
+        return kind([torch.stack(parts) for parts in zip(*each)]), kind([0] * len(each[0]))
 
     return mapped
 
@@ -331,6 +335,6 @@ for _name, _run, _shapes in (("attend", _attend, _shapes_of_attend), ("gradient"
     _LIBRARY.impl(_name, _run, "CPU")
     torch.library.register_fake(f"fovea::{_name}", _shapes, lib=_LIBRARY)
     if hasattr(torch.library, "register_vmap"):  # PyTorch 2.5
-        torch.library.register_vmap(f"fovea::{_name}", _one_by_one(globals()[_name]), lib=_LIBRARY)
-torch.library.register_autograd("fovea::attend", _differentiate, setup_context=_keep, lib=_LIBRARY)
+        torch.library.register_vmap(f"fovea::{_name}", one_by_one(globals()[_name]), lib=_LIBRARY)
+torch.library.register_autograd("fovea::attend", differentiate, setup_context=keep, lib=_LIBRARY)
 torch.library.register_autograd("fovea::gradient", _refuse, lib=_LIBRARY)
