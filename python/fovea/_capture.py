@@ -169,10 +169,11 @@ def names_in(code: types.CodeType) -> frozenset[str]:
 def _templates() -> dict[tuple[bool, bool], types.CodeType]:
     """Functions that read a variable, by whether it is in a cell and whether an attribute of it is read."""
     variable: Any = None
-    inside = (lambda: variable, lambda: variable.attribute)
-    around = (lambda: NUMBERS, lambda: NUMBERS.attribute)  # type: ignore[attr-defined]
     return {
-        (is_free, bool(of)): each.__code__ for is_free, both in ((True, inside), (False, around)) for of, each in enumerate(both)
+        (True, False): (lambda: variable).__code__,
+        (True, True): (lambda: variable.attribute).__code__,
+        (False, False): (lambda: NUMBERS).__code__,
+        (False, True): (lambda: NUMBERS.attribute).__code__,  # type: ignore[attr-defined]
     }
 
 

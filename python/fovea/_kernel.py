@@ -166,7 +166,7 @@ class TracedKernel:
         return (source.of_batch(tuple(batch)), {**values, **batch}) if batch else (source, values)
 
     def followed(self, *how: Any) -> str:
-        """The name of an attribute that has what `torch.compile` sees of this kernel; empty where it would not see all."""
+        """The name of an attribute that has `torch.compile` sees of this kernel; empty where that is not all."""
         from ._torch_compile import follow
 
         return follow(self, *how)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from ._source import KERNEL
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 _KNOWN = (torch.Tensor, torch.nn.Parameter)
 HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
-is_compiling = torch.compiler.is_dynamo_compiling if HAS_OPERATORS else bool
-transforms = torch._C._are_functorch_transforms_active if HAS_OPERATORS else bool
+is_compiling: Callable[[], bool] = getattr(torch, "compiler").is_dynamo_compiling if HAS_OPERATORS else bool
+transforms: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active") if HAS_OPERATORS else bool
+_unpack_dual: Any = forward_ad.unpack_dual
 SECOND = "kernels have no second derivatives: a gradient of theirs cannot be differentiated"
 _OPERANDS = ("query", "key", "value")
 
@@ -65,7 +67,7 @@ def call(
 
 
 def _is_dual(x: Any) -> bool:
-    return isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None
+    return isinstance(x, torch.Tensor) and _unpack_dual(x).tangent is not None
 
 
 def in_eager(

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
+import torch as typed_torch
 
 from ._capture import FIXED, NUMBERS, Captured, Variable, is_array, is_of_package, names_in
 from ._graph import Graph
@@ -25,6 +25,8 @@ from ._specification import GraphArgument
 from ._table import Number
 from ._torch import in_eager
 from ._torch_operators import Passed, results_of, text_of
+
+torch: Any = typed_torch  # whose types differ from one version to the next
 
 
 _BY_NAME = {"getattr", "vars", "__dict__", "globals", "locals", "eval", "exec"}  # what reads what no name tells
@@ -45,13 +47,13 @@ class _Argument(NamedTuple):
     read: Callable[[], Any] | None  # a variable
 
 
-class _Followed:
-    """A kernel as it is traced for a call."""
+class _Followed(NamedTuple):
+    """A kernel as it is traced for a call; `numbers` stand in its text."""
 
-    def __init__(
-        self, text: str, arguments: tuple[_Argument, ...], numbers: tuple[tuple[Callable[[], Any], Any], ...], results: Any
-    ) -> None:
-        self.text, self.arguments, self.numbers, self.results = text, arguments, numbers, results
+    text: str
+    arguments: tuple[_Argument, ...]
+    numbers: tuple[tuple[Callable[[], Any], Any], ...]
+    results: Any
 
 
 def call(
@@ -76,7 +78,7 @@ def call(
         return outside(in_eager, kernel, q, k, v, out, threads, outputs, arguments)
     followed = getattr(kernel, name)
     for read, value in followed.numbers:
-        if read() != value:
+        if read() != value:  # is looked at again by each call of the graph
             raise AssertionError
     passed = Passed()
     for kind, of_call, read in followed.arguments:
@@ -84,8 +86,7 @@ def call(
     return passed.call(q, torch.as_tensor(k), torch.as_tensor(v), followed.text, followed.results)
 
 
-@torch.compiler.disable
-def outside(call_that_reads_what_torch_compile_cannot_follow: Callable[..., Any], *arguments: Any) -> Any:
+def _outside(call_that_reads_what_torch_compile_cannot_follow: Callable[..., Any], *arguments: Any) -> Any:
     """A call that breaks a graph."""
     return call_that_reads_what_torch_compile_cannot_follow(*arguments)
 
@@ -134,7 +135,8 @@ def follow(
         return ""
     text = text_of(kernel, source, asked, threads, drawn)
     name = "followed_" + hashlib.sha256(repr((text, kinds)).encode()).hexdigest()[:16]
-    setattr(kernel, name, _Followed(text, arguments, tuple(reads.numbers), None if asked is None else results_of(asked)))
+    results = None if asked is None else results_of(asked)
+    setattr(kernel, name, _Followed(text, arguments, tuple(reads.numbers), results))
     return name
 
 
@@ -170,7 +172,6 @@ def of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> Any:
     return getattr(given[0], name) if given else getattr(_KEPT, name)
 
 
-@torch.compiler.assume_constant_result
 def _keep_of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> str:
     from .torch import kernel_of_functions
 
@@ -188,7 +189,6 @@ def of_arguments(arguments: tuple[Any, ...]) -> Any:
     return getattr(_KEPT, _keep_of_arguments(arguments))
 
 
-@torch.compiler.assume_constant_result
 def _keep_of_arguments(arguments: tuple[Any, ...]) -> str:
     from .torch import kernel_of_arguments
 
@@ -253,7 +253,7 @@ class _Reads:
             raise _Unseen
 
     def _enter(self, function: Any) -> None:
-        """A function that is called as an attribute: what it reads of variables was not looked at when it was traced."""
+        """A function that is called as an attribute: what it reads of variables, no trace has seen."""
         if is_of_package(function) or function.__code__ in self._functions:
             return
         self._functions.add(function.__code__)
@@ -265,5 +265,6 @@ class _Reads:
             self._see(cell.cell_contents, Variable(name, around, cell).reader())
 
 
-torch.compiler.assume_constant_result(TracedKernel.followed)
-torch.compiler.assume_constant_result(KernelOrMethod.bind)
+outside: Callable[..., Any] = torch.compiler.disable(_outside)
+for _constant in (TracedKernel.followed, KernelOrMethod.bind, _keep_of_functions, _keep_of_arguments):
+    torch.compiler.assume_constant_result(_constant)

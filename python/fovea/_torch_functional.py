@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
+import torch as typed_torch
 
 from ._errors import UnsupportedError
 from ._torch import SECOND
 from ._torch_operators import attend, differentiate, gradient, keep, one_by_one
+
+torch: Any = typed_torch  # whose types differ from one version to the next
 
 
 class _Attend(torch.autograd.Function):  # type: ignore[misc]
@@ -52,7 +54,17 @@ class _Gradient(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _gradient(
-    q: Any, k: Any, v: Any, tables: Any, reals: Any, integers: Any, kernel: str, wanted: Any, d: Any, outputs: Any, forward: Any
+    q: Any,
+    k: Any,
+    v: Any,
+    tables: Any,
+    reals: Any,
+    integers: Any,
+    kernel: str,
+    wanted: Any,
+    d: Any,
+    outputs: Any,
+    forward: Any,
 ) -> Any:
     others = (reals, integers, kernel, wanted, len(outputs) > 0)
     return _Gradient.apply(len(tables), others, q, k, v, d, *tables, *outputs, *forward)

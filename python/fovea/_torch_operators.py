@@ -12,7 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
+import torch as typed_torch
 
 from ._capture import Captured
 from ._errors import UnsupportedError
@@ -22,6 +22,8 @@ from ._source import Source
 from ._specification import GraphArgument
 from ._table import Number, Table
 from ._torch import SECOND, Calls, transforms, type_name_of
+
+torch: Any = typed_torch  # whose types differ from one version to the next
 
 _READ = "Tensor query, Tensor key, Tensor value, Tensor[] tables, float[] reals, SymInt[] integers, str kernel"
 _LIBRARY = torch.library.Library("fovea", "DEF")
@@ -158,8 +160,8 @@ class _Described:
         """UnsupportedError for results of a shape that only the compiled kernel knows."""
         if not self.source.keeps_shape:
             raise UnsupportedError(
-                f"{self._kernel.__name__} projects operands or changes its result: it is no operator of a graph, call it "
-                "outside of what is compiled"
+                f"{self._kernel.__name__} projects operands or changes its result: it is no operator of a graph, call "
+                "it outside of what is compiled"
             )
 
     def library(self, query: Any, trains: bool) -> Any:
@@ -236,7 +238,7 @@ def _shapes_of_attend(
     results = [query.new_empty((*query.shape[:-1], value.shape[-1]))]
     number = torch.float64 if query.dtype is torch.float64 else torch.float32
     for name in of.outputs or ():
-        shape = _SHAPES.get(name, lambda q, k: q.shape[:-1])(query, key)
+        shape = _SHAPES.get(name, lambda q, k: tuple(q.shape[:-1]))(query, key)
         if name == "weights" and of.edges is not None:
             shape = (*query.shape[:-2], tables[of.edges].shape[0])
         results.append(query.new_empty(shape, dtype=torch.int64 if name == "best_key" else number))
@@ -306,7 +308,7 @@ def differentiate(ctx: Any, grads: Any, needs: Any = None, of: Any = gradient) -
     d_outputs = [] if ctx.lse is None else [grads[ctx.lse].contiguous()]
     found = iter(of(query, key, value, tables, *ctx.numbers, ctx.kernel, wanted, grads[0], d_outputs, forward))
     d_query, d_key, d_value, *of_arguments = [next(found) if needed else None for needed in wanted]
-    of_numbers = [None if numbers else [] for numbers in ctx.numbers]  # an empty list counts as one of tensors
+    of_numbers: list[Any] = [None if numbers else [] for numbers in ctx.numbers]  # an empty list is one of tensors
     return d_query, d_key, d_value, described.by_place(of_arguments), *of_numbers, None, None
 
 

@@ -200,7 +200,9 @@ def kernel_of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> Trace
 
 
 @functools.lru_cache(maxsize=64)
-def kernel_of_arguments(names: tuple[str, ...], axes: tuple[str, ...], is_condition: bool, is_causal: bool) -> TracedKernel:
+def kernel_of_arguments(
+    names: tuple[str, ...], axes: tuple[str, ...], is_condition: bool, is_causal: bool
+) -> TracedKernel:
     """The kernel of scaled_dot_product_attention for some of its arguments."""
     from ._specification import PLACEHOLDERS
 
