@@ -20,6 +20,7 @@ _KNOWN = (torch.Tensor, torch.nn.Parameter)
 HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
 is_compiling: Callable[[], bool] = getattr(torch, "compiler").is_dynamo_compiling if HAS_OPERATORS else bool
 transforms: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active") if HAS_OPERATORS else bool
+_modes: Callable[[], int] = getattr(torch._C, "_len_torch_dispatch_stack", int)
 _unpack_dual: Any = forward_ad.unpack_dual
 SECOND = "kernels have no second derivatives: a gradient of theirs cannot be differentiated"
 _OPERANDS = ("query", "key", "value")
@@ -59,11 +60,16 @@ def call(
         return followed(kernel, q, k, v, out, threads, outputs, arguments)
     if forward_ad._current_level >= 0 and (transforms() or any([_is_dual(x) for x in (q, k, v)])):
         raise UnsupportedError("kernels have no derivatives in forward mode: take those of backward()")
-    if (type(q) not in _KNOWN or transforms()) and out is None and HAS_OPERATORS:
+    if HAS_OPERATORS and out is None and (transforms() or _modes() > 0 or _has_no_memory(q)):
         from ._torch_operators import call as operator
 
         return operator(kernel, q, k, v, threads, outputs, arguments)
     return in_eager(kernel, q, k, v, out, threads, outputs, arguments)
+
+
+def _has_no_memory(x: Any) -> bool:
+    """Whether a tensor tells operators itself what they do, as fake ones do."""
+    return type(x) not in _KNOWN and type(x).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
 def _is_dual(x: Any) -> bool:
