@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,21 @@ from ._table import Table
 from ._typing import Operand
 
 _PACKAGES = ("fovea", "numpy", "torch")  # whose functions read no arrays of a user's
-_NUMBERS = (bool, int, float, str, np.generic, type(None))
-_FIXED = (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc, Expression)  # they hold nothing that may change
+NUMBERS = (bool, int, float, str, np.generic, type(None))
+FIXED = (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc, Expression)  # they hold nothing that may change
+
+
+class Variable(NamedTuple):
+    """A variable of a function: a global one, or one in a cell."""
+
+    name: str
+    around: dict[str, Any]
+    cell: Any = None
+
+    def reader(self, attribute: str = "") -> Callable[[], Any]:
+        """A function that reads it, or an attribute of it, as a program does: `torch.compile` sees what is read."""
+        code = _code_of_reader(self.name, attribute, self.cell is not None)
+        return types.FunctionType(code, self.around, "read", (), None if self.cell is None else (self.cell,))
 
 
 class Captured:
@@ -34,21 +47,29 @@ class Captured:
         self.arrays: dict[tuple[int, str], Any] = {}  # by the array and its name: what stands for it
         self.numbers: list[tuple[Callable[[], Any], Any]] = []
         self.may_change = False  # whether something was read that holds other values, such as self
+        self.holders: list[tuple[Any, Variable]] = []  # these
+        self.names: set[str] = set()  # of variables and attributes, in all functions that were called
 
-    def stand_in(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
+    def stand_in(self, value: Any, variable: Variable) -> Any:
         """What a function gets in the place of a variable; the variable itself, if it is no array."""
         from ._specification import GraphArgument
 
         if is_array(value) or isinstance(value, Graph):
             make = GraphArgument if isinstance(value, Graph) else Table
-            return self.arrays.setdefault((id(value), name), make(value, name, read))
-        if isinstance(value, _NUMBERS):
-            self.numbers.append((read, value))
+            name = variable.name
+            return self.arrays.setdefault((id(value), name), make(value, name, variable.reader()))
+        if isinstance(value, NUMBERS):
+            self.numbers.append((variable.reader(), value))
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             return rebound(value)
-        elif not isinstance(value, _FIXED) and not hasattr(value, "__fovea_stages__"):
-            self.may_change = True
+        elif not isinstance(value, FIXED) and not hasattr(value, "__fovea_stages__"):
+            self.hold(value, variable)
         return value
+
+    def hold(self, value: Any, variable: Variable) -> None:
+        """Something is read that holds other values."""
+        self.may_change = True
+        self.holders.append((value, variable))
 
     def changed(self) -> bool:
         """Whether some number may be another one now: it stands in the text of the kernel."""
@@ -97,15 +118,21 @@ def is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) or (hasattr(x, "__dlpack__") and hasattr(x, "shape"))
 
 
+def is_of_package(function: Callable[..., Any]) -> bool:
+    """Whether a function is of a package whose functions read no arrays of a user's."""
+    return (function.__module__ or "").partition(".")[0] in _PACKAGES
+
+
 def rebound(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with tables in the place of the arrays that it reads from around it."""
     captured = _captured.get()
     if captured is not None and isinstance(function, types.MethodType):
-        captured.may_change = True
-        return types.MethodType(rebound(function.__func__), function.__self__)
+        of = function.__self__
+        captured.hold(of, Variable("self", globals(), types.CellType(of)))
+        return types.MethodType(rebound(function.__func__), of)
     if captured is None or not isinstance(function, types.FunctionType) or function in _rebinding.get():
         return function
-    if (function.__module__ or "").partition(".")[0] in _PACKAGES:
+    if is_of_package(function):
         return function
     token = _rebinding.set((*_rebinding.get(), function))
     try:
@@ -115,38 +142,57 @@ def rebound(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _rebound(function: types.FunctionType, captured: Captured) -> Callable[..., Any]:
-    variables, around = _names_in(function.__code__), function.__globals__
+    code, around = function.__code__, function.__globals__
+    captured.names |= names_in(code)
     changed = {
-        name: captured.stand_in(around[name], name, lambda name=name: around.get(name))  # type: ignore[misc]
-        for name in variables
+        name: captured.stand_in(around[name], Variable(name, around))
+        for name in names_in(code)
         if name in around
     }
     same = all(changed[name] is around[name] for name in changed)
     cells = []
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
         try:
             value = cell.cell_contents
         except ValueError:  # not assigned yet
             cells.append(cell)
             continue
-        replaced = captured.stand_in(value, name, lambda cell=cell: cell.cell_contents)  # type: ignore[misc]
+        replaced = captured.stand_in(value, Variable(name, around, cell))
         cells.append(cell if replaced is value else types.CellType(replaced))
         same = same and replaced is value
     defaults = tuple(param(x) if is_array(x) else x for x in function.__defaults__ or ())
     if same and all(x is y for x, y in zip(defaults, function.__defaults__ or ())):
         return function
-    made = types.FunctionType(
-        function.__code__, {**around, **changed}, function.__name__, defaults, tuple(cells) or None
-    )
+    made = types.FunctionType(code, {**around, **changed}, function.__name__, defaults, tuple(cells) or None)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
 @functools.lru_cache(maxsize=256)
-def _names_in(code: types.CodeType) -> frozenset[str]:
+def names_in(code: types.CodeType) -> frozenset[str]:
     """The names of globals in a function and in those that it defines."""
     names = frozenset(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= _names_in(constant)
+            names |= names_in(constant)
     return names
+
+
+def _templates() -> dict[tuple[bool, bool], types.CodeType]:
+    """Functions that read a variable, by whether it is in a cell and whether an attribute of it is read."""
+    variable: Any = None
+    return {
+        (True, False): (lambda: variable).__code__,
+        (True, True): (lambda: variable.attribute).__code__,
+        (False, False): (lambda: NUMBERS).__code__,
+        (False, True): (lambda: NUMBERS.attribute).__code__,  # type: ignore[attr-defined]
+    }
+
+
+@functools.lru_cache(maxsize=1024)  # equal functions have one code
+def _code_of_reader(name: str, attribute: str, is_free: bool) -> types.CodeType:
+    code = _templates()[is_free, bool(attribute)]
+    attributes = (attribute,) if attribute else ()
+    if is_free:
+        return code.replace(co_freevars=(name,), co_names=attributes)
+    return code.replace(co_names=(name, *attributes))

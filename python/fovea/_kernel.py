@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import re
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -69,7 +71,7 @@ class TracedKernel:
         self._signature: tuple[Any, ...] = ()
         self._parameters: dict[str, Any] = {}
         self._repeats = Repeats(OfNumPy, RepeatedCall)
-        self._calls_on_tensors: Any = None
+        self.calls_on_tensors: Any = None
         self.__name__ = getattr(what, "__name__", "kernel")
         if not self.__name__.isidentifier() or not self.__name__.isascii():
             self.__name__ = "kernel"
@@ -80,20 +82,8 @@ class TracedKernel:
                 if name not in PARAMETERS:
                     self._parameters[name] = parameter.default
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._attribute = name
-
-    def __get__(self, instance: object, owner: type | None = None) -> TracedKernel:
-        """The kernel of a method, which its object keeps."""
-        if instance is None:
-            return self
-        function: Any = self._what
-        kernel = TracedKernel(types.MethodType(function, instance), {})
-        instance.__dict__[self._attribute] = kernel
-        return kernel
-
     def __reduce__(self) -> Any:
-        return TracedKernel, (self._what, self._arguments)
+        return type(self), (self._what, self._arguments)
 
     @property
     def text(self) -> str:
@@ -199,11 +189,9 @@ class TracedKernel:
         (batch, head, query, feature of v), with as many axes as q has; with `outputs` a `fovea.Results`.
         """
         if type(q) is not np.ndarray and is_tensor(q) and dtype is None:
-            if self._calls_on_tensors is None:
-                from ._torch import Calls
+            from . import _torch
 
-                self._calls_on_tensors = Calls(self)
-            return self._calls_on_tensors(q, k, v, out, threads, outputs, arguments)
+            return _torch.call(self, q, k, v, out, threads, outputs, arguments)
         source, values = self.read(arguments)
         type_name = dtype or _element_type(q)
         threads = 1 if threads is None else threads
@@ -314,6 +302,12 @@ class TracedKernel:
             values[name] = value
         return (source.of_batch(tuple(batch)), {**values, **batch}) if batch else (source, values)
 
+    def followed(self, *how: Any) -> str:
+        """The name of an attribute that has `torch.compile` sees of this kernel; empty where that is not all."""
+        from ._torch_compile import follow
+
+        return follow(self, *how)
+
     def outputs_asked(self, source: Source, outputs: Iterable[str]) -> tuple[str, ...]:
         """The names of outputs that a call asks for."""
         names = outputs_among(outputs, self.__name__, OUTPUTS)
@@ -404,6 +398,31 @@ class TracedKernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}: {self.text}>"
+
+
+class KernelOrMethod(TracedKernel):
+    """A kernel that becomes a method where it is an attribute of a class: each object has a kernel of its own."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._attribute = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> TracedKernel:
+        """The kernel of a method, which its object keeps."""
+        if instance is None:
+            return self
+        if "torch" in sys.modules:
+            from ._torch import is_compiling
+
+            if is_compiling():
+                from . import _torch_compile as _  # has the compiler call `bind`, not follow it
+        self.bind(id(instance))
+        return getattr(instance, self._attribute)  # type: ignore[no-any-return]
+
+    def bind(self, address: int) -> None:
+        """Has an object keep the kernel of its method; the object, which lives, is told by its address."""
+        instance = ctypes.cast(address, ctypes.py_object).value
+        function: Any = self._what
+        instance.__dict__[self._attribute] = TracedKernel(types.MethodType(function, instance), {})
 
 
 def void(_: Any) -> None:
@@ -506,5 +525,5 @@ def kernel(
     if what is None:
         return lambda function: kernel(function, **arguments)
     if isinstance(what, (Specification, str)) or callable(what):
-        return TracedKernel(what, arguments)
+        return KernelOrMethod(what, arguments)
     raise ArgumentError(f"kernel is of type {type(what).__name__}, it must be a function, a specification or its text")

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from ._arrays import as_numpy
 from ._errors import ArgumentError, UnsupportedError
@@ -15,6 +17,12 @@ from ._source import KERNEL
 
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 _KNOWN = (torch.Tensor, torch.nn.Parameter)
+HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
+is_compiling: Callable[[], bool] = getattr(torch, "compiler").is_dynamo_compiling if HAS_OPERATORS else bool
+transforms: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active") if HAS_OPERATORS else bool
+_modes: Callable[[], int] = getattr(torch._C, "_len_torch_dispatch_stack", int)
+_unpack_dual: Any = forward_ad.unpack_dual
+SECOND = "kernels have no second derivatives: a gradient of theirs cannot be differentiated"
 _OPERANDS = ("query", "key", "value")
 
 
@@ -42,6 +50,50 @@ class OfTorch:
         return None
 
 
+def call(
+    kernel: Any, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+) -> Any:
+    """The call of a kernel on tensors: a node where a graph of calls is made of a program, and done otherwise."""
+    if is_compiling():
+        from ._torch_compile import call as followed
+
+        return followed(kernel, q, k, v, out, threads, outputs, arguments)
+    if forward_ad._current_level >= 0 and (transforms() or any([_is_dual(x) for x in (q, k, v)])):
+        raise UnsupportedError("kernels have no derivatives in forward mode: take those of backward()")
+    if HAS_OPERATORS and out is None and (transforms() or _modes() > 0 or _has_no_memory(q)):
+        from ._torch_operators import call as operator
+
+        return operator(kernel, q, k, v, threads, outputs, arguments)
+    return in_eager(kernel, q, k, v, out, threads, outputs, arguments)
+
+
+def _has_no_memory(x: Any) -> bool:
+    """Whether a tensor tells operators itself what they do, as fake ones do."""
+    return type(x) not in _KNOWN and type(x).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+
+
+def _is_dual(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and _unpack_dual(x).tangent is not None
+
+
+def in_eager(
+    kernel: Any, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+) -> Any:
+    """The call itself."""
+    calls = kernel.calls_on_tensors
+    if calls is None:
+        calls = kernel.calls_on_tensors = Calls(kernel)
+    return calls(q, k, v, out, threads, outputs, arguments)
+
+
+def type_name_of(q: Any) -> str:
+    """The type of kernels for the elements of a tensor."""
+    name = _TYPES.get(q.dtype)
+    if name is None:
+        raise ArgumentError(f"query has elements of {q.dtype}, it must have float32, float64, float16 or bfloat16")
+    return name
+
+
 class Calls:
     """The calls of a kernel on tensors."""
 
@@ -57,9 +109,7 @@ class Calls:
         tuple of it and these, of which `lse` is part of autograd too."""
         source, values = self._kernel.read(arguments)
         asked = None if outputs is None else self._kernel.outputs_asked(source, outputs)
-        type_name = _TYPES.get(q.dtype)
-        if type_name is None:
-            raise ArgumentError(f"query has elements of {q.dtype}, it must have float32, float64, float16 or bfloat16")
+        type_name = type_name_of(q)
         if type(k) is np.ndarray or type(v) is np.ndarray:
             k, v = torch.as_tensor(k), torch.as_tensor(v)
         if threads is None:
@@ -168,7 +218,7 @@ class _Once(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
-        raise UnsupportedError("kernels have no second derivatives: a gradient of theirs cannot be differentiated")
+        raise UnsupportedError(SECOND)
 
 
 def _tensor(array: Any, dtype: Any) -> Any:

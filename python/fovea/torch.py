@@ -23,6 +23,10 @@ from ._errors import ArgumentError, ShapeError
 from ._functions import FUNCTIONS
 from ._kernel import TracedKernel
 from ._specification import Specification, word
+from ._torch import HAS_OPERATORS, is_compiling
+
+if HAS_OPERATORS:
+    from . import _torch_operators as _  # graphs that are kept in files have these
 
 __all__ = ["flex_attention", "scaled_dot_product_attention"]
 
@@ -131,7 +135,14 @@ def flex_attention(
     _require_axes(4, query=query, key=key, value=value)
     _require_heads(query, key, enable_gqa)
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
-    kernel = _of_functions(score_mod, mask_mod, scale is not None)
+    if is_compiling():
+        from ._torch_compile import of_functions, outside
+
+        kernel = of_functions(score_mod, mask_mod, scale is not None)
+        if kernel is None:
+            return outside(flex_attention, query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse)
+    else:
+        kernel = kernel_of_functions(score_mod, mask_mod, scale is not None)
     key, value = (_of_batch(x, query.shape[0]) for x in (key, value))
     arguments: dict[str, Any] = {} if scale is None else {"scale": float(scale)}
     found = kernel(query, key, value, outputs=("lse",) if return_lse else None, **arguments)
@@ -188,11 +199,18 @@ def scaled_dot_product_attention(
         attn_mask, axes = _mask_of(attn_mask, query, key)
         arguments["mask"] = attn_mask
     if dropout_p > 0:
-        seed = int(torch.randint(2**31, ()))
         kept = 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
-        arguments.update(seed=seed, rate=float(dropout_p), kept=kept)
+        arguments.update(seed=torch.randint(2**31, ()), rate=float(dropout_p), kept=kept)
     is_condition = attn_mask is not None and attn_mask.dtype is torch.bool
-    result = _of_arguments(tuple(arguments), axes, is_condition, is_causal)(q, k, v, **arguments)
+    which = (tuple(arguments), axes, is_condition, is_causal)
+    if is_compiling():
+        from ._torch_compile import call, of_arguments
+
+        result = call(of_arguments(which), q, k, v, None, None, None, arguments, ("seed",))
+    else:
+        if "seed" in arguments:
+            arguments["seed"] = int(arguments["seed"])
+        result = kernel_of_arguments(*which)(q, k, v, **arguments)
     of_all: torch.Tensor = result.reshape(*query.shape[:-1], value.shape[-1])
     return of_all
 
@@ -238,7 +256,7 @@ def _mask_of(mask: Any, query: Any, key: Any) -> tuple[Any, tuple[str, ...]]:
     return mask.reshape([n for n in mask.shape if n != 1]), kept
 
 
-def _of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> TracedKernel:
+def kernel_of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> TracedKernel:
     """The kernel of two functions, which one of them keeps, so that it lives as long as that. Methods and other objects
     may read what changes, and keep none."""
 
@@ -252,7 +270,7 @@ def _of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> TracedKerne
 
     functions = [f for f in (score_mod, mask_mod) if f is not None]
     keeps = all(isinstance(f, types.FunctionType) for f in functions)
-    kept = (functions or [_of_functions])[0].__dict__.setdefault("__fovea__", {}) if keeps else {}
+    kept = (functions or [kernel_of_functions])[0].__dict__.setdefault("__fovea__", {}) if keeps else {}
     key = (mask_mod, is_scaled)
     if key not in kept:
         if len(kept) >= _MOST:  # the other function is made anew with each call
@@ -262,7 +280,9 @@ def _of_functions(score_mod: Any, mask_mod: Any, is_scaled: bool) -> TracedKerne
 
 
 @functools.lru_cache(maxsize=64)
-def _of_arguments(names: tuple[str, ...], axes: tuple[str, ...], is_condition: bool, is_causal: bool) -> TracedKernel:
+def kernel_of_arguments(
+    names: tuple[str, ...], axes: tuple[str, ...], is_condition: bool, is_causal: bool
+) -> TracedKernel:
     """The kernel of scaled_dot_product_attention for some of its arguments."""
     from ._specification import PLACEHOLDERS
 

@@ -102,11 +102,11 @@ def test_methods_read_their_own_objects() -> None:
             slopes = self.slopes
             return 50 * torch.tanh((score + slopes[h] * (kv_idx - q_idx)) / 50)
 
-    from fovea.torch import _of_functions
+    from fovea.torch import kernel_of_functions
 
     first, second = Slopes(1), Slopes(2)
     for each in (first, second, first):
-        (argument,) = _of_functions(each.score_mod, None, False).trace().arguments.values()
+        (argument,) = kernel_of_functions(each.score_mod, None, False).trace().arguments.values()
         assert argument.read() is each.slopes
 
 
@@ -139,9 +139,9 @@ def test_wrong_arguments_of_flex_attention_are_refused() -> None:
 
 
 def words(*names: str, axes: tuple[str, ...] = (), condition: bool = False, causal: bool = False, **given: Any) -> str:
-    from fovea.torch import _of_arguments
+    from fovea.torch import kernel_of_arguments
 
-    return _of_arguments(names, axes, condition, causal).trace(**given).words
+    return kernel_of_arguments(names, axes, condition, causal).trace(**given).words
 
 
 def test_scaled_dot_product_attention_is_words() -> None:
