@@ -14,7 +14,7 @@ packages_for() {
         clang) echo clang-19 libc++-19-dev libc++abi-19-dev libomp-19-dev "$(packages_for programs)" ;;
         fuzz) echo clang-19 libclang-rt-19-dev "$(packages_for programs)" ;;
         neon) echo g++ g++-aarch64-linux-gnu qemu-user "$(packages_for programs)" ;;
-        tests) echo valgrind qemu-user pkgconf python3-numpy python3-pytest mypy \
+        tests) echo valgrind qemu-user pkgconf meson python3-numpy python3-pytest mypy \
             libxtensor-dev libdlpack-dev libtbb-dev "$(packages_for mpi)" ;;
         release_archive) echo git python3 ;;
         wheel) echo g++ binutils python3 python3-numpy python3-setuptools python3-wheel ;;
