@@ -10,10 +10,14 @@ import torch
 
 from ._arrays import as_numpy
 from ._errors import ArgumentError, UnsupportedError
+from ._info import ElementTypes
+from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, RepeatedGradient, Repeats
-from ._source import KERNEL
+from ._source import KERNEL, OUTPUTS
+from ._types import types_named, types_of
 
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
+_DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 _KNOWN = (torch.Tensor, torch.nn.Parameter)
 _OPERANDS = ("query", "key", "value")
 
@@ -31,6 +35,11 @@ class OfTorch:
     def as_array(x: Any) -> Any:
         """The same memory in NumPy."""
         return as_numpy(x, "a tensor") if isinstance(x, torch.Tensor) else x
+
+    @staticmethod
+    def result_dtype(q: Any, types: ElementTypes) -> Any:
+        """What the elements of a result are."""
+        return _DTYPES[types.result]
 
     @staticmethod
     def layout(x: Any) -> Any:
@@ -51,17 +60,25 @@ class Calls:
         self._repeated_gradients = Repeats(OfTorch, RepeatedGradient)
 
     def __call__(
-        self, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        out: Any,
+        threads: int | None,
+        dtype: str | None,
+        outputs: Any,
+        arguments: dict[str, Any],
     ) -> Any:
         """The result: a tensor, part of autograd where one that it depends on requires a gradient; with `outputs` a
         tuple of it and these, of which `lse` is part of autograd too."""
         source, values = self._kernel.read(arguments)
-        asked = None if outputs is None else self._kernel.outputs_asked(source, outputs)
-        type_name = _TYPES.get(q.dtype)
-        if type_name is None:
-            raise ArgumentError(f"query has elements of {q.dtype}, it must have float32, float64, float16 or bfloat16")
+        asked = None if outputs is None else outputs_among(outputs, self._kernel.__name__, OUTPUTS)
         if type(k) is np.ndarray or type(v) is np.ndarray:
             k, v = torch.as_tensor(k), torch.as_tensor(v)
+        type_name = _TYPES.get(q.dtype) if dtype is None and out is None and q.dtype == k.dtype == v.dtype else None
+        if type_name is None:
+            type_name = types_of(q, k, v, out, dtype)
         if threads is None:
             threads = torch.get_num_threads()
         if not torch.is_grad_enabled():
@@ -82,18 +99,17 @@ class Calls:
     def forward(self, call: Any, q: Any, k: Any, v: Any, out: Any = None) -> Any:
         """The result."""
         _, source, library, type_name, threads, asked, values = call
-        if asked is not None:
-            found = library.attend(q, k, v, KERNEL, out, threads, None, asked, **values)
-            return found._replace(
-                **{name: torch.from_numpy(getattr(found, name)) for name in asked},
-                result=found.result if out is not None else _tensor(found.result, q.dtype),
-            )
-        if out is None:
+        if out is None and asked is None:
             result = self._repeated(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
                 return result
-        result = self._kernel.result(source, library, q, k, v, out, threads, None, values)
-        return result if out is not None else _tensor(result, q.dtype)
+        found = self._kernel.result(source, library, q, k, v, out, threads, type_name, asked, values)
+        result = found if asked is None else found.result
+        if out is None:
+            result = _tensor(result, _DTYPES[types_named(type_name).result])
+        if asked is None:
+            return result
+        return found._replace(result=result, **{name: torch.from_numpy(getattr(found, name)) for name in asked})
 
     def backward(
         self, call: Any, q: Any, k: Any, v: Any, d: Any, wanted: list[bool], d_outputs: Any = None, forward: Any = None
@@ -108,7 +124,7 @@ class Calls:
             if found is not None:
                 return found  # type: ignore[no-any-return]
         names = [name for name, needed in zip((*_OPERANDS, *values), wanted) if needed]
-        g = library.gradient(q, k, v, d, KERNEL, threads, None, names, d_outputs, forward, **values)
+        g = library.gradient(q, k, v, d, KERNEL, threads, type_name, names, d_outputs, forward, **values)
         of_operands = [None if x is None else _tensor(x, q.dtype) for x in (g.query, g.key, g.value)]
         return of_operands + [
             torch.from_numpy(g.tables[name]).to(x.dtype) if name in g.tables else None for name, x in values.items()
