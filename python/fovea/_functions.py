@@ -8,7 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ._errors import ArgumentError
-from ._expression import LOOSEST, Expression, Formula, as_expression, call, divide, floor_divide, power, select, sum_of
+from ._expression import (
+    LOOSEST,
+    Expression,
+    Formula,
+    as_expression,
+    call,
+    divide,
+    features,
+    floor_divide,
+    power,
+    select,
+    sum_of,
+)
 
 _FUNCTIONS = (
     "exp exp2 log tanh erf sqrt rsqrt sigmoid silu gelu leaky_relu elu pow sin cos tan asin acos atan atan2 sinh cosh "
@@ -29,11 +41,6 @@ def function_named(name: str) -> Callable[..., Any]:
 def squared_distance(a: Any, b: Any, features: Any = None) -> Any:
     """The sum of the squared differences of features."""
     return sum_of(call("square", as_expression(a) - b), features)
-
-
-def features(first: int, end: int) -> str:
-    """A range of features, from the first to the one before the end."""
-    return f"features({operator.index(first)}, {operator.index(end)})"
 
 
 def random(seed: Any) -> Any:

@@ -120,7 +120,7 @@ class TracedKernel:
             result = self._repeats(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
                 return result
-        return self.result(source, library, q, k, v, out, threads, type_name, asked, values)
+        return self.result(library, q, k, v, out, threads, type_name, asked, values)
 
     def gradient(
         self,
@@ -211,7 +211,6 @@ class TracedKernel:
 
     def result(
         self,
-        source: Source,
         library: Library,
         q: Any,
         k: Any,
@@ -228,7 +227,7 @@ class TracedKernel:
             return library.attend(q, k, v, KERNEL, out, threads, type_name, asked, **values)
         except ShapeError as error:
             needed = _NEEDED_SHAPE.match(str(error))
-            if out is not None or source.keeps_shape or needed is None:
+            if out is not None or needed is None:
                 raise
         array, _ = elements_of(q, "query", type_name)
         shape = tuple(map(int, needed[1].split(", ")))[4 - array.ndim :]
@@ -265,7 +264,8 @@ class TracedKernel:
             return source_of(result, captured)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.__name__}: {self.text}>"
+        needs = inspect.Parameter.empty in self._parameters.values()
+        return f"<kernel {self.__name__}{'' if needs else f': {self.text}'}>"
 
 
 def void(_: Any) -> None:
@@ -297,8 +297,7 @@ def _stand_in(name: str, value: Any) -> Any:
 def _source_of_text(text: str, given: dict[str, Any], captured: Captured) -> Source:
     arguments = {name: _stand_in(name, value) for name, value in given.items()}
     tables = tuple(name for name, a in arguments.items() if isinstance(a, Table) and a.kind == "real")
-    finished = any(word in text for word in ("project(", "concat_heads", "output(", "map(", "residual", "mean_heads"))
-    return Source(text, text_with_arguments(text, arguments), arguments, tables, not finished, captured)
+    return Source(text, text_with_arguments(text, arguments), arguments, tables, captured)
 
 
 def _type_of(x: Any) -> Any:

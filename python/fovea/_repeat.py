@@ -78,7 +78,7 @@ class _Repeated:
         self.how, self.library, self.compiled = how, library, compiled
         self.layouts = [layout_of(a, extents_of(a))[1:] for a in x.arrays]
         self.features = x.extents[2][3]
-        self.alignment = max(a.dtype.alignment for a in used if isinstance(a, np.ndarray)) - 1
+        self.alignment: int = max(a.dtype.alignment for a in used if isinstance(a, np.ndarray)) - 1
         known = {
             axis.name: n
             for slot in slots
@@ -216,8 +216,9 @@ class Repeats:
 
 def _is_same(a: Any, b: Any) -> bool:
     """Whether C reads the memory that a call passes: an array itself, or its bytes as blocks or bits."""
-    arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
-    return a is b or (arrays and a.nbytes == b.nbytes and address_of(a) == address_of(b))
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return a is b
+    return a.nbytes == b.nbytes and address_of(a) == address_of(b)
 
 
 def _without_gaps(shape: Sequence[int]) -> tuple[int, ...]:

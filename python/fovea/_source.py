@@ -34,7 +34,7 @@ _OF_CALLS = (
     "wanted batch heads queries features key_heads keys value_features"
 ).split()
 _TAKEN = frozenset((*_OF_CPP, *_OF_CALLS, *vocabulary(), *WORDS))
-_DIFFERENTIABLE = ("projection", "score", "rescoring", "normalizer", "reweighting", "finish", "part")
+_DIFFERENTIABLE = ("projection", "score", "rescoring", "normalizer", "reweighting", "aggregator", "finish", "part")
 
 
 class _Batch(NamedTuple):
@@ -65,7 +65,6 @@ class Source:
     text : what KERNELS of fovea_add_kernels takes: the specification, as a function of what a call passes.
     arguments : tables, graphs and numbers by their names.
     with_gradient : the names of the tables of which there is a gradient.
-    keeps_shape : whether the result is (batch, head, query, feature of the values).
     captured : what was read of variables.
     batch : the names of what a call passes for keys in pages, or for sequences of different lengths.
     libraries : what it has been compiled into, by element type, purpose and outputs.
@@ -76,7 +75,6 @@ class Source:
     text: str
     arguments: dict[str, Any]
     with_gradient: tuple[str, ...]
-    keeps_shape: bool
     captured: Captured
     batch: tuple[str, ...] = ()
     libraries: dict[tuple[str, str, tuple[str, ...]], Any] = field(default_factory=dict)
@@ -106,7 +104,7 @@ class Source:
         header, run, gradient = _PURPOSES[purpose]
         types = ", ".join(map(_quoted, types_named(type_name)))
         functions = "run, differentiate" if purpose == "gradient" else "run, nullptr"
-        of_outputs, more = _code_of_outputs(type_name, purpose, outputs) if outputs else ("", "")
+        of_outputs, more = _code_of_outputs(elements, number, purpose, outputs) if outputs else ("", "")
         return _UNIT.format(
             what=purpose,
             type=type_name,
@@ -115,11 +113,12 @@ class Source:
             run=run.format(elements=elements),
             gradient=gradient.format(elements=elements, more=", asked" if outputs else ""),
             outputs=of_outputs,
+            number=number,
             arguments=f"constexpr fovea_argument arguments[] = {{\n{listed}}};\n" if rows else "",
             prefix=NAME,
             version=_abi.VERSION,
             entry=f'"{KERNEL}", "{type_name}", {{{types}}}, {_quoted(self.words)}, "", "", "native", '
-            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {functions}{more}",
+            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, keeps_shape, {functions}{more}",
         )
 
 
@@ -149,14 +148,13 @@ constexpr auto asked = fovea::bindings::outputs<{names}>{{}};
 fovea_status run_outputs(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
     return fovea::bindings::run_output_unit<{elements}>(call, operands, values, fovea_generated_kernel(), asked);
 }}
-using listed_kernel = decltype(fovea_generated_kernel());
-using specification = decltype(fovea::bindings::specification_type<listed_kernel, {number}>())::type;
 std::string const shapes[] = {{{shapes}}};
 fovea_kernel_output const listed_outputs[] = {{{rows}}};
 """
 _UNIT = """\
 // A {what} for elements of {type}, made by fovea.kernel.
 #include <fovea/fovea.hpp>
+#include <fovea/bindings/outputs.hpp>
 #include <fovea/bindings/{header}.hpp>
 
 #include <cstdio>
@@ -170,6 +168,10 @@ auto fovea_generated_kernel() {{
         {text}
     );
 }}
+
+using listed_kernel = decltype(fovea_generated_kernel());
+using specification = decltype(fovea::bindings::specification_type<listed_kernel, {number}>())::type;
+constexpr bool keeps_shape = fovea::bindings::keeps_shape_of<specification>;
 
 fovea_status run(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
 {run}
@@ -213,9 +215,8 @@ def _elements(type_name: str) -> tuple[str, str]:
     return of_cpp[0] if len(set(types)) == 1 else ", ".join(of_cpp), "double" if "f64" in types else "float"
 
 
-def _code_of_outputs(type_name: str, purpose: str, outputs: tuple[str, ...]) -> tuple[str, str]:
+def _code_of_outputs(elements: str, number: str, purpose: str, outputs: tuple[str, ...]) -> tuple[str, str]:
     """What gives outputs beside the result, and the end of the entry that lists a kernel."""
-    elements, number = _elements(type_name)
     gradient, forward = "0", "0"
     if purpose == "gradient":
         gradient = "fovea::bindings::takes_gradient_of<specification, {name}>"
@@ -229,7 +230,6 @@ def _code_of_outputs(type_name: str, purpose: str, outputs: tuple[str, ...]) -> 
     code = _OUTPUTS.format(
         names=", ".join(map(_quoted, outputs)),
         elements=elements,
-        number=number,
         shapes=", ".join(shapes),
         rows=", ".join(rows),
     )
@@ -250,7 +250,6 @@ def source_of(specification: Specification, captured: Captured) -> Source:
         text_with_arguments(words, arguments),
         arguments,
         tuple(name for name, a in arguments.items() if isinstance(a, Table) and _has_gradient(spec, a)),
-        not (spec.has("projection") or spec.has("finish")),
         captured,
     )
 

@@ -98,12 +98,12 @@ class Calls:
 
     def forward(self, call: Any, q: Any, k: Any, v: Any, out: Any = None) -> Any:
         """The result."""
-        _, source, library, type_name, threads, asked, values = call
+        _, _, library, type_name, threads, asked, values = call
         if out is None and asked is None:
             result = self._repeated(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
                 return result
-        found = self._kernel.result(source, library, q, k, v, out, threads, type_name, asked, values)
+        found = self._kernel.result(library, q, k, v, out, threads, type_name, asked, values)
         result = found if asked is None else found.result
         if out is None:
             result = _tensor(result, _DTYPES[types_named(type_name).result])
@@ -115,7 +115,7 @@ class Calls:
         self, call: Any, q: Any, k: Any, v: Any, d: Any, wanted: list[bool], d_outputs: Any = None, forward: Any = None
     ) -> list[Any]:
         """The gradients of queries, keys, values and of each of the values of a call, where they are wanted."""
-        _, source, library, type_name, threads, asked, values = call
+        _, _, library, type_name, threads, asked, values = call
         if 0 in d.stride():
             d = d.contiguous()
         if asked is None:

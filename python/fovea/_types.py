@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ._errors import ArgumentError
 from ._info import ElementTypes
 
 _CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16"}
+_OF_REALS, _OF_ROWS = "|".join(REALS), "|".join(TYPES_OF_ROWS)
+_NAME = re.compile(f"({_OF_REALS})(?:_({_OF_ROWS})_({_OF_ROWS})(?:_({_OF_REALS}))?)?")
 _EXAMPLE = "f32_q8_0_q4_0"
 
 
@@ -22,22 +25,14 @@ def types_named(name: str) -> ElementTypes:
 
     Errors: ArgumentError for any other name.
     """
-    names: list[str] = []
-    left = name if isinstance(name, str) else ""
-    while left:
-        found = next((x for x in TYPES_OF_ROWS if left == x or left.startswith(f"{x}_")), None)
-        if found is None:
-            break
-        names.append(found)
-        left = left[len(found) + 1 :]
-    if len(names) in (1, 3):
-        names += names[:1] * (4 - len(names))
-    if left or len(names) != 4 or not {names[0], names[3]} <= REALS.keys():
+    found = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if found is None:
         raise ArgumentError(
             f"dtype is {name!r}, it must be one of {', '.join(REALS)}, or name those of query, key and value, such as "
             f"{_EXAMPLE!r}"
         )
-    return ElementTypes(*names)
+    query, key, value, result = found.groups()
+    return ElementTypes(query, key or query, value or query, result or query)
 
 
 def name_of(types: ElementTypes) -> str:
