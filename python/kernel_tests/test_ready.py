@@ -119,8 +119,8 @@ def test_a_prebuilt_library_has_the_results_of_kernels_that_are_compiled(tmp_pat
     library = fovea.Library(path)
     q, k, v = np.random.default_rng(3).standard_normal((3, 1, 2, 9, 5), dtype=np.float32)
     assert np.allclose(library.mine(q, k, v, of_head=of_head), kernel(q, k, v), atol=1e-6)
-    expected = library.capped(q, k, v, cap=0.5)
-    assert np.allclose(expected, fovea.kernel(text.format(0.5))(q, k, v), atol=1e-6)
+    of_capped = library.capped(q, k, v, cap=0.5)
+    assert np.allclose(of_capped, fovea.kernel(text.format(0.5))(q, k, v), atol=1e-6)
     d, expected = (x.gradient(q, k, v, v, **y) for x, y in ((library.mine, {"of_head": of_head}), (kernel, {})))
     assert np.allclose(d.query, expected.query, atol=1e-5)
     assert np.allclose(d.tables["of_head"], expected.tables["of_head"], atol=1e-4)
@@ -135,7 +135,7 @@ def test_a_prebuilt_library_has_the_results_of_kernels_that_are_compiled(tmp_pat
     by_number = fovea.kernel(text.format("0.5"))
     try:
         assert np.array_equal(other(q, k, v), library.mine(q, k, v, of_head=slopes))
-        assert all(np.array_equal(by_number(q, k, v), expected) for _ in range(3))
+        assert all(np.array_equal(by_number(q, k, v), of_capped) for _ in range(3))
         assert isinstance(by_number.library(by_number.trace(), "f32", "kernel"), _ready.ReadyKernel)
         assert None not in by_number._repeats._calls.values()  # the number of the text makes no call slow
         slopes_of_three = np.zeros(3, np.float32)

@@ -228,8 +228,8 @@ void find_gradients(Kernel const& kernel, std::vector<argument_description>& arg
 template <fixed_string Name, class Kernel, class T>
 output_description description_of_output(bool has_gradients) {
     using A = typename decltype(specification_type<Kernel, T>())::type;
-    return {std::string(Name.view()), std::string(type_name<output_element<Name, T>>), shape_of_output<Name, Kernel, T>(),
-            has_gradients && takes_gradient_of<A, Name>};
+    return {std::string(Name.view()), std::string(type_name<output_element<Name, T>>),
+            shape_of_output<Name, Kernel, T>(), has_gradients && takes_gradient_of<A, Name>};
 }
 
 /// A kernel for some element types; `expression` is what names it, which stands for it where its words cannot be told
