@@ -388,7 +388,7 @@ def features(first: Any, end: Any) -> Range:
     """A range of features of numbers, which a call may pass."""
     found = Range(as_expression(first), as_expression(end))
     if not all(x.kind == "integer" and x.constant for x in found):
-        raise ArgumentError(f"{_NO_RANGE}, such as fovea.features(0, 64): this one is from {found.first} to {found.end}")
+        raise ArgumentError(f"{_NO_RANGE}, such as fovea.features(0, 64): it is from {found.first} to {found.end}")
     return found
 
 

@@ -221,8 +221,7 @@ class TracedKernel:
         asked: tuple[str, ...] | None,
         values: dict[str, Any],
     ) -> Any:
-        """The result of a call, with what is asked for beside it; where words change its shape, the call says first what
-        that is."""
+        """The result of a call, with what is asked for beside it; where words change its shape, the call says it."""
         try:
             return library.attend(q, k, v, KERNEL, out, threads, type_name, asked, **values)
         except ShapeError as error:

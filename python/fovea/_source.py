@@ -131,7 +131,9 @@ _EXPLAIN = """\
     }});
     if (status == FOVEA_OK) std::snprintf(call->message, call->message_size, "%s", text.c_str());
     return status;"""
-_RUN = "    return fovea::bindings::run_{unit}<{{elements}}>(call, operands, values, fovea_generated_kernel(){more});"
+_RUN = (
+    "    return fovea::bindings::run_{unit}<{{elements}}>(call, operands, values, fovea_generated_kernel(){more});"
+)
 # What is compiled of a specification: the header that does it, and the bodies of functions for a call. Gradients contain
 # the kernel: beside them it costs the compiler nothing.
 _PURPOSES = {

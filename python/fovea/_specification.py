@@ -13,6 +13,7 @@ from ._expression import Expression, Formula, as_expression, select, sum_of
 from ._functions import FUNCTIONS
 from ._graph import Graph
 from ._table import Names, Table
+from ._word_tables import alibi_slopes, t5_buckets, tree_ancestors
 
 PLACEHOLDERS: dict[str, Expression] = {
     **{name: Formula("real", name) for name in ("q", "k", "score", "weight", "out")},
@@ -285,4 +286,5 @@ def vocabulary() -> dict[str, Any]:
     """Everything of the language by its name in C++."""
     words = {name: word(name) for name in WORDS}
     names = {**FUNCTIONS, **PLACEHOLDERS, **words}
-    return {**names, "heads": heads, "any_of": any_of, "param": param}
+    tables = {function.__name__: function for function in (alibi_slopes, t5_buckets, tree_ancestors)}
+    return {**names, **tables, "heads": heads, "any_of": any_of, "param": param}

@@ -57,7 +57,8 @@ def types_of(q: Any, k: Any, v: Any, out: Any = None, dtype: str | None = None) 
     if dtype is not None:
         return name_of(types_named(dtype))
     of_query = _type_of(q, "query", True)
-    given = [_type_of(k, "key", False), _type_of(v, "value", False), of_query if out is None else _type_of(out, "out", True)]
+    of_result = of_query if out is None else _type_of(out, "out", True)
+    given = [_type_of(k, "key", False), _type_of(v, "value", False), of_result]
     for name, found in zip(("key", "value", "out"), given):
         if found != of_query and "f64" in (found, of_query):
             named = name_of(ElementTypes(of_query, *given))

@@ -79,7 +79,9 @@ SPELLINGS: dict[str, Any] = {
     "dot | block_list(packed_bits(packed, n), 64, 64) | mask_tensor(seen)": lambda n=5: (
         f.dot | f.block_list(f.packed_bits(packed, n), 64, 64) | f.mask_tensor(seen) | f.softmax
     ),
-    "dot | where((q_idx < kv_idx) != (q_idx % 4 == 3))": lambda i, j: f.dot | f.where((i < j) ^ (i % 4 == 3)) | f.softmax,
+    "dot | where((q_idx < kv_idx) != (q_idx % 4 == 3))": lambda i, j: (
+        f.dot | f.where((i < j) ^ (i % 4 == 3)) | f.softmax
+    ),
     "dot | keep(top_k(n)) | keep(top_p(0.9)) | keep(min_p(0.05))": lambda n=8: (
         f.dot | f.keep(f.top_k(n)) | f.keep(f.top_p(0.9)) | f.keep(f.min_p(0.05)) | f.softmax
     ),
@@ -135,8 +137,9 @@ SPELLINGS: dict[str, Any] = {
         | f.dot
         | f.softmax
     ),
-    "project(linear(W, offset) | rms_normalized(slopes, 1e-05), linear(transposed(Wo)), layer_normalized(vector, vector) "
-    "| W, heads<4, 2>) | dot | softmax | weighted_sum | output(transposed(W), vector) | residual": lambda: (
+    "project(linear(W, offset) | rms_normalized(slopes, 1e-05), linear(transposed(Wo)), "
+    "layer_normalized(vector, vector) | W, heads<4, 2>) | dot | softmax | weighted_sum | output(transposed(W), vector) "
+    "| residual": lambda: (
         f.project(
             f.linear(W, offset) | f.rms_normalized(slopes, 1e-5),
             f.linear(f.transposed(Wo)),
@@ -164,6 +167,29 @@ def test_every_word_has_a_spelling() -> None:
     spelled = " ".join(SPELLINGS) + SOFTMAX
     assert [name for name in _specification.WORDS if name not in spelled] == []
     assert [name for name in _functions.FUNCTIONS if not hasattr(f, name)] == []
+
+
+def test_tables_of_words_are_those_of_cpp() -> None:
+    """Of the tests of alibi, t5_bias and tree, and as they are published."""
+    assert f.alibi_slopes(8).tolist() == [2.0**-n for n in range(1, 9)]
+    assert f.alibi_slopes(6).tolist() == [*(2.0 ** (-2 * n) for n in range(1, 5)), 0.5, 0.125]
+    assert np.allclose(f.alibi_slopes(6, geometric=True), 2.0 ** (-8 * np.arange(1, 7) / 6))
+    assert [f.alibi_slopes(n).size for n in range(6)] == list(range(6))
+    buckets = f.t5_buckets(16, 128, 200)
+    assert buckets.tolist() == [bucket_of(d) for d in range(200)] and buckets.dtype == np.int32
+    with pytest.raises(f.ShapeError, match="t5_buckets: there is 1 bucket up to a distance of 4: it takes 2 or more"):
+        f.t5_buckets(1, 4, 3)
+    seen = f.tree_ancestors([-1, 0, 0, 1, 1, 2])
+    assert ["".join(map(str, row)) for row in seen] == ["100000", "110000", "101000", "110100", "110010", "101001"]
+    with pytest.raises(f.ShapeError, match="the parent of node 1 is 1: it must be a node before it, or -1 for a root"):
+        f.tree_ancestors([-1, 1])
+
+
+def bucket_of(distance: int) -> int:
+    """Of 16, up to 128."""
+    if distance < 8:
+        return distance
+    return min(8 + int(np.log(distance / 8) / np.log(128 / 8) * 8), 15)
 
 
 def test_spellings_are_those_of_cpp(tmp_path: Path) -> None:
@@ -208,7 +234,8 @@ def rotated(x: Any, first: Any) -> Any:
     """The first four features in pairs of neighbours, at the base 500."""
     angle = (np.arange(x.shape[-2]) + first)[..., None] / 500.0 ** np.array([0, 0.5])
     turned, (a, b) = x.copy(), (x[..., 0:4:2], x[..., 1:4:2])
-    turned[..., 0:4:2], turned[..., 1:4:2] = a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)
+    turned[..., 0:4:2] = a * np.cos(angle) - b * np.sin(angle)
+    turned[..., 1:4:2] = b * np.cos(angle) + a * np.sin(angle)
     return turned
 
 
