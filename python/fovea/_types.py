@@ -13,7 +13,7 @@ from ._arrays import REALS, TYPES_OF_ROWS, elements_of, said
 from ._errors import ArgumentError
 from ._info import ElementTypes
 
-_CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16"}
+_CODES: dict[Any, str] = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16"}
 _OF_REALS, _OF_ROWS = "|".join(REALS), "|".join(TYPES_OF_ROWS)
 _NAME = re.compile(f"({_OF_REALS})(?:_({_OF_ROWS})_({_OF_ROWS})(?:_({_OF_REALS}))?)?")
 _EXAMPLE = "f32_q8_0_q4_0"
@@ -51,7 +51,7 @@ def types_of(q: Any, k: Any, v: Any, out: Any = None, dtype: str | None = None) 
     if dtype is None and out is None:
         of_query = getattr(q, "dtype", None)
         if of_query is getattr(k, "dtype", None) and of_query is getattr(v, "dtype", None):
-            name = _CODES.get(of_query) if type(of_query) is np.dtype else None
+            name = _CODES.get(of_query)
             if name is not None:
                 return name
     if dtype is not None:
