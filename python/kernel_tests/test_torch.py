@@ -280,3 +280,18 @@ def test_tables_of_bfloat16_are_numbers(mine: Any) -> None:
         result = moving(q, k, v, temperatures=leaf)
         assert torch.equal(result, expected)
         assert torch.autograd.grad(result.sum(), leaf)[0].dtype is dtype
+
+
+@pytest.mark.night
+def test_tensors_of_several_types_are_those_of_numpy() -> None:
+    plain = fovea.kernel(fovea.scaled_dot | fovea.softmax)
+    q, k, v = torch.randn(3, 1, 2, 5, 8)
+    half = k.half(), v.half()
+    result = plain(q, *half)
+    assert result.dtype == torch.float32
+    assert np.array_equal(result.numpy(), plain(q.numpy(), half[0].numpy(), half[1].numpy()))
+    assert plain(q.bfloat16(), *half).dtype == torch.bfloat16
+    found = plain(q.bfloat16(), *half, dtype="bf16_f16_f16_f32", outputs=("lse",))
+    assert found.result.dtype == found.lse.dtype == torch.float32
+    with pytest.raises(fovea.UnsupportedError, match="f32_f16_f16: gradients are of queries, keys and values of one"):
+        plain(q.requires_grad_(), *half)
