@@ -30,9 +30,12 @@ for: at run time there is no such module."""
 from collections.abc import Callable, Sequence
 from typing import overload
 
-from ._expression import Expression, Value
+import numpy as np
+import numpy.typing as npt
+
+from ._expression import Expression, Range, Value
 from ._graph import Graph
-from ._specification import Condition, Specification, Stage
+from ._specification import Condition, Rotary, Specification, Stage
 from ._table import Table
 from ._typing import Operand, SparseRows
 
@@ -52,11 +55,13 @@ OF_TYPES = {
     "bool": "bool",
     "graph_view": "Graph | SparseRows",
     "Selection const&": "Specification",
-    **dict.fromkeys(("E const&", "F const&", "Map const&", "OfQuery const&", "OfKey const&"), "_Formula"),
+    **dict.fromkeys(("E const&", "F const&", "Map const&", "Activation const&"), "_Formula"),
+    **dict.fromkeys(("OfQuery const&", "OfKey const&"), "_Formula"),
     **dict.fromkeys(("Query&&", "Key&&", "Value&&", "Matrix&&", "Tensor&&"), "_Array"),
     **dict.fromkeys(("heads_t", "bf16_parts_t", "q8_blocks_t"), "Stage"),
 }
-NOT_IN_PYTHON = ("Range const&", "Activation const&")  # an overload with such a parameter
+NOT_IN_PYTHON = ("Range const&",)  # an overload with such a parameter
+TYPES = {"rotary": "Rotary"}  # of words that have options of their own
 
 
 class Name:
@@ -76,7 +81,8 @@ def names_of(root, headers, pages, sentences):
 
     `headers` are those of words, `pages` the reference pages by their names, `sentences` those of words.
     """
-    package = {name: tree_of(root, name) for name in ("_specification", "_functions", "_expression", "_capture")}
+    modules = ("_specification", "_functions", "_expression", "_capture", "_word_tables")
+    package = {name: tree_of(root, name) for name in modules}
     cpp = Declared(root, headers)
     names = []
 
@@ -197,7 +203,7 @@ class Declared:
         if name not in self.overloads:
             raise PageError(f"no header declares the word {name}")
         if self.overloads[name] is None:
-            return f"{name}: Stage" + (f"\n{documented(sentence, '')}" if sentence else "")
+            return f"{name}: {TYPES.get(name, 'Stage')}" + (f"\n{documented(sentence, '')}" if sentence else "")
         definitions = self.functions(name, "Stage", sentence)
         if name == "where":  # of three arguments it is select
             definitions.append("@overload\ndef where(condition: Value, a: Value, b: Value, /) -> Expression: ...")

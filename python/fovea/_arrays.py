@@ -38,6 +38,9 @@ ROUNDED: dict[str, np.dtype[Any]] = {
     **BLOCKS,
 }
 
+# The elements of keys and values.
+TYPES_OF_ROWS = (*REALS, "i8", "fp8_e4m3", "fp8_e5m2", *BLOCKS)
+
 # The elements of kernels, in either byte order; those of bytes may be of several types.
 _TYPES: dict[np.dtype[Any], tuple[str, ...]] = {
     np.dtype(order + code): (name,) for code, name in (("f4", "f32"), ("f8", "f64"), ("f2", "f16")) for order in "<>"

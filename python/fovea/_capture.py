@@ -7,6 +7,7 @@ An array cannot be indexed by a placeholder, so a function is called with tables
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import types
 from collections.abc import Callable, Iterator
@@ -171,7 +172,8 @@ def _rebound(function: types.FunctionType, captured: Captured) -> Callable[..., 
 @functools.lru_cache(maxsize=256)
 def names_in(code: types.CodeType) -> frozenset[str]:
     """The names of globals in a function and in those that it defines."""
-    names = frozenset(code.co_names)
+    reads = ("LOAD_GLOBAL", "LOAD_NAME")  # names of attributes are in co_names too
+    names = frozenset(each.argval for each in dis.get_instructions(code) if each.opname in reads)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names |= names_in(constant)

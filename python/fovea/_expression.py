@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Union, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Union, overload
 
 import numpy as np
 
@@ -39,6 +39,7 @@ _NO_ARRAY = (
     "table is an attribute or an element of something"
 )
 _NO_ITERATION = "an expression of placeholders has no elements: index a table by one expression for each axis"
+_NO_RANGE = "a range of features is from a number to a number"
 _NOT_A_CONDITION = "& | ^ and ~ are between conditions, such as (kv_idx <= q_idx) & (q_idx - kv_idx < 256)"
 _NOT_A_NUMBER = "a condition is not a number: write fovea.select(condition, 1, 0)"
 
@@ -80,10 +81,10 @@ class Expression:
         self.constant = constant  # a number of C++ before the language sees it
         # How many axes of tables in it have no index.
         self.free: int = max((child.free for child, _ in self.children), default=0)
-        ranges = {child.features for child, _ in self.children if child.features is not None}
+        ranges = {repr(child.features): child.features for child, _ in self.children if child.features is not None}
         if len(ranges) > 1:
             raise ArgumentError("a sum is over one range of features: give all of them the same, or add up two sums")
-        self.features: str | None = ranges.pop() if ranges else None
+        self.features: Range | None = next(iter(ranges.values()), None)
 
     def text(self, names: Names) -> str:
         """The expression in C++."""
@@ -216,11 +217,10 @@ class Expression:
     def __getitem__(self, index: Any) -> Expression:
         if self.template not in ("q", "k") or not isinstance(index, slice):
             raise ArgumentError(f"{_NO_ITERATION}; of q and k there are ranges, such as q[0:64]")
-        first, end = index.start or 0, index.stop
-        if index.step not in (None, 1) or not all(isinstance(x, int) and x >= 0 for x in (first, end)):
-            raise ArgumentError("a range of features is from a number to a number, such as q[0:64]")
+        if index.step is not None or index.stop is None:
+            raise ArgumentError(f"{_NO_RANGE}, such as q[0:64]")
         part = Formula(self.kind, self.template)
-        part.features = f"features({first}, {end})"
+        part.features = features(0 if index.start is None else index.start, index.stop)
         return part
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -394,15 +394,33 @@ def select(condition: Value, a: Value, b: Value) -> Expression:
     return Formula(kind, "select({0}, {1}, {2})", [(test, LOOSEST), (x, LOOSEST), (y, LOOSEST)])
 
 
-def sum_of(e: Value, features: str | None = None) -> Expression:
+class Range(NamedTuple):
+    """A range of features, from the first to the one before the end."""
+
+    first: Expression
+    end: Expression
+
+
+def features(first: int | Expression, end: int | Expression) -> Range:
+    """A range of features of numbers, which a call may pass."""
+    found = Range(as_expression(first), as_expression(end))
+    if not all(x.kind == "integer" and x.constant for x in found):
+        raise ArgumentError(f"{_NO_RANGE}, such as fovea.features(0, 64): it is from {found.first} to {found.end}")
+    return found
+
+
+def sum_of(e: Value, features: Range | None = None) -> Expression:
     """The sum over the features, or over a range of them."""
     body = _number(e)
     if body.free > 1:
         raise ShapeError(f"a table in a sum has {counted(body.free, 'axis')} without an index, it must have 1 or none")
     if features is not None and body.features is not None:
         raise ArgumentError("a sum has its range once: as q[0:64], or as fovea.features(0, 64)")
-    where = body.features if features is None else str(features)
-    total = Formula("real", f"sum({{0}}{'' if where is None else ', ' + where})", [(body, LOOSEST)])
+    where = body.features if features is None else features
+    if where is None:
+        total = Formula("real", "sum({0})", [(body, LOOSEST)])
+    else:
+        total = Formula("real", "sum({0}, features({1}, {2}))", [(x, LOOSEST) for x in (body, *where)])
     total.free, total.features = 0, None
     return total
 

@@ -12,10 +12,12 @@ from ._expression import (
     LOOSEST,
     Expression,
     Formula,
+    Range,
     Value,
     as_expression,
     call,
     divide,
+    features,
     floor_divide,
     power,
     select,
@@ -38,14 +40,9 @@ def function_named(name: str) -> Callable[..., Expression]:
     return function
 
 
-def squared_distance(a: Value, b: Value, features: str | None = None) -> Expression:
+def squared_distance(a: Value, b: Value, features: Range | None = None) -> Expression:
     """The sum of the squared differences of features."""
     return sum_of(call("square", as_expression(a) - b), features)
-
-
-def features(first: int, end: int) -> str:
-    """A range of features, from the first to the one before the end."""
-    return f"features({operator.index(first)}, {operator.index(end)})"
 
 
 def random(seed: int | Expression) -> Expression:

@@ -24,9 +24,10 @@ from ._info import Gradients, Results
 from ._library import Library
 from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, Repeats
-from ._source import ELEMENTS, KERNEL, NAME, OF_BATCH, OUTPUTS, Source, source_of, text_with_arguments
+from ._source import KERNEL, NAME, OF_BATCH, OUTPUTS, Source, source_of, text_with_arguments
 from ._specification import PARAMETERS, GraphArgument, Specification
 from ._table import Number, Table
+from ._types import types_named, types_of
 from ._typing import Array, ArrayLike, OfCall, Operand, TensorLike
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 _background = ThreadPoolExecutor(1, "fovea-compile")
 _NEEDED_SHAPE = re.compile(r"result is .* and must be \(([\d, ]+)\)")
 _libraries: dict[str, Library] = {}  # of all kernels: functions that are made anew are often the same text
-_CODES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.float16): "f16"}
 
 
 class TracedKernel:
@@ -176,10 +176,12 @@ class TracedKernel:
 
         Parameters
         ----------
-        q, k, v : as those of `fovea.attend`, of float32, float64, float16 or bfloat16.
+        q, k, v : as those of `fovea.attend`, each of a type of its own if it likes: reals of 16 to 64 bits, and keys and
+            values also of 8 bits, or of blocks as bytes.
         out : what the result is written to; not of tensors that require a gradient.
         threads : how many may compute it; 1 if not given, of tensors as many as PyTorch has.
-        dtype : "bf16" where arrays of uint16 hold the bits of bfloat16.
+        dtype : the types where arrays do not say them: "bf16" of the bits of bfloat16 in uint16, "f32_q8_0_q4_0" of queries,
+            keys and values.
         outputs : what to give beside the result, of lse, weights, scores, entropy, best_key and column_sums.
         arguments : the parameters of the function that are no placeholders; `page_table` (batch, pages) where keys and
             values lie in pages, `query_offsets` and `key_offsets` (sequences + 1) where sequences follow each other.
@@ -188,23 +190,20 @@ class TracedKernel:
         -------
         (batch, head, query, feature of v), with as many axes as q has; with `outputs` a `fovea.Results`.
         """
-        if type(q) is not np.ndarray and is_tensor(q) and dtype is None:
+        if type(q) is not np.ndarray and is_tensor(q):
             from . import _torch
 
-            return _torch.call(self, q, k, v, out, threads, outputs, arguments)
+            return _torch.call(self, q, k, v, out, threads, dtype, outputs, arguments)
         source, values = self.read(arguments)
-        type_name = dtype or _element_type(q)
+        type_name = types_of(q, k, v, out, dtype)
         threads = 1 if threads is None else threads
-        if outputs is not None:
-            asked = self.outputs_asked(source, outputs)
-            library = self.library(source, type_name, "kernel", asked)
-            return library.attend(q, k, v, KERNEL, out, threads, dtype, outputs=asked, **values)
-        library = self.library(source, type_name, "kernel")
-        if out is None and dtype is None:
+        asked = None if outputs is None else outputs_among(outputs, self.__name__, OUTPUTS)
+        library = self.library(source, type_name, "kernel", asked or ())
+        if out is None and asked is None:
             result = self._repeats(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
                 return result
-        return self.result(source, library, q, k, v, out, threads, dtype, values)
+        return self.result(library, q, k, v, out, threads, type_name, asked, values)
 
     def gradient(
         self,
@@ -223,8 +222,9 @@ class TracedKernel:
         """The gradients of what a call reads, compiled when they are first asked for; see `fovea.gradient`."""
         source, values = self.read(arguments)
         outputs = ("lse",) if d_outputs or forward is not None else ()
-        library = self.library(source, dtype or _element_type(q), "gradient", outputs)
-        d = library.gradient(q, k, v, d_result, KERNEL, threads, dtype, wanted, d_outputs, forward, **values)
+        type_name = types_of(q, k, v, None, dtype)
+        library = self.library(source, type_name, "gradient", outputs)
+        d = library.gradient(q, k, v, d_result, KERNEL, threads, type_name, wanted, d_outputs, forward, **values)
         for name, gradient in d.tables.items():  # computed in the type of the call
             of = source.arguments[name]
             d.tables[name] = gradient.reshape(() if of.rank == 0 else gradient.shape).astype(of.dtype, copy=False)
@@ -246,8 +246,8 @@ class TracedKernel:
     def explain(self, q: Operand, k: Operand, v: Operand, /, dtype: str | None = None, **arguments: Any) -> str:
         """What runs for some operands: as `explain` of C++ says it; compiled by itself when it is first asked for."""
         source, values = self.read(arguments)
-        library = self.library(source, dtype or _element_type(q), "explain")
-        return library.explain(q, k, v, KERNEL, dtype, **values)
+        type_name = types_of(q, k, v, None, dtype)
+        return self.library(source, type_name, "explain").explain(q, k, v, KERNEL, type_name, **values)
 
     def picture(
         self,
@@ -308,12 +308,9 @@ class TracedKernel:
 
         return follow(self, *how)
 
-    def outputs_asked(self, source: Source, outputs: Iterable[str]) -> tuple[str, ...]:
+    def outputs_asked(self, outputs: Iterable[str]) -> tuple[str, ...]:
         """The names of outputs that a call asks for."""
-        names = outputs_among(outputs, self.__name__, OUTPUTS)
-        if not source.keeps_shape:
-            raise UnsupportedError(f"{self.__name__} projects operands or changes its result: it gives no outputs beside")
-        return names
+        return outputs_among(outputs, self.__name__, OUTPUTS)
 
     def library(self, source: Source, type_name: str, purpose: str, outputs: tuple[str, ...] = ()) -> Library:
         """The library that a kernel is compiled into; for its gradients, for outputs, or to explain it, another one."""
@@ -324,14 +321,17 @@ class TracedKernel:
         return found
 
     def _compiled(self, source: Source, type_name: str, purpose: str, outputs: tuple[str, ...]) -> Library:
-        if type_name not in ELEMENTS:
-            raise ArgumentError(f"dtype is {type_name!r}, it must be one of {', '.join(ELEMENTS)}")
+        types = types_named(type_name)
         if purpose == "kernel" and not outputs and not source.batch:
             ready = _ready.find(source, type_name)
             if ready is not None:
                 return ready
-        if source.batch and purpose != "kernel":
+        if source.batch and purpose != "kernel" and (purpose, source.batch) != ("explain", ("page_table",)):
             raise UnsupportedError(f"{self.__name__} is given {source.batch[0]}: for such calls there is no {purpose}")
+        if purpose == "gradient" and len(set(types)) > 1:
+            raise UnsupportedError(
+                f"{self.__name__} is given {type_name}: gradients are of queries, keys and values of one type of reals"
+            )
         unit = source.unit(type_name, purpose, outputs)
         if unit not in _libraries:
             if purpose == "kernel":
@@ -345,27 +345,28 @@ class TracedKernel:
 
     def result(
         self,
-        source: Source,
         library: Library,
         q: Any,
         k: Any,
         v: Any,
         out: Any,
         threads: int,
-        dtype: str | None,
+        type_name: str,
+        asked: tuple[str, ...] | None,
         values: dict[str, Any],
     ) -> Any:
-        """The result of a call; where words change its shape, the call says first what that is."""
+        """The result of a call, with what is asked for beside it; where words change its shape, the call says it."""
+        attend: Callable[..., Any] = library.attend
         try:
-            return library.attend(q, k, v, KERNEL, out, threads, dtype, **values)
+            return attend(q, k, v, KERNEL, out, threads, type_name, asked, **values)
         except ShapeError as error:
             needed = _NEEDED_SHAPE.match(str(error))
-            if out is not None or source.keeps_shape or needed is None:
+            if out is not None or needed is None:
                 raise
-        array, found = elements_of(q, "query", dtype)
+        array, _ = elements_of(q, "query", type_name)
         shape = tuple(map(int, needed[1].split(", ")))[4 - array.ndim :]
-        out = np.empty(shape, REALS[found[0]])
-        return library.attend(q, k, v, KERNEL, out, threads, found[0], **values)
+        out = np.empty(shape, REALS[types_named(type_name).result])
+        return attend(q, k, v, KERNEL, out, threads, type_name, asked, **values)
 
     def _given(self, arguments: dict[str, Any]) -> dict[str, Any]:
         if not self._parameters and not arguments:
@@ -397,7 +398,8 @@ class TracedKernel:
             return source_of(result, captured)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.__name__}: {self.text}>"
+        needs = inspect.Parameter.empty in self._parameters.values()
+        return f"<kernel {self.__name__}{'' if needs else f': {self.text}'}>"
 
 
 class KernelOrMethod(TracedKernel):
@@ -454,23 +456,11 @@ def _stand_in(name: str, value: Any) -> Any:
 def _source_of_text(text: str, given: dict[str, Any], captured: Captured) -> Source:
     arguments = {name: _stand_in(name, value) for name, value in given.items()}
     tables = tuple(name for name, a in arguments.items() if isinstance(a, Table) and a.kind == "real")
-    finished = any(word in text for word in ("project(", "concat_heads", "output(", "map(", "residual", "mean_heads"))
-    return Source(text, text_with_arguments(text, arguments), arguments, tables, not finished, captured)
+    return Source(text, text_with_arguments(text, arguments), arguments, tables, captured)
 
 
 def _type_of(x: Any) -> Any:
     return (x.dtype, len(x.shape)) if is_array(x) else type(x)
-
-
-def _element_type(q: Any) -> str:
-    """The type of kernels for the elements of queries."""
-    dtype = getattr(q, "dtype", None)
-    if type(dtype) is np.dtype and (name := _CODES.get(dtype)) is not None:
-        return name
-    array, found = elements_of(q, "query", None)
-    if found[0] not in ELEMENTS:
-        raise ArgumentError(f"query has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16")
-    return found[0]
 
 
 def _as_traced(value: Any, table: Table, name: str, kernel: str) -> Any:

@@ -17,6 +17,7 @@ from . import _compile
 from ._errors import ArgumentError, Error, UnsupportedError
 from ._kernel import TracedKernel
 from ._source import parameter_of
+from ._types import name_of, types_named
 from ._typing import Architecture
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -66,7 +67,7 @@ def prebuild(
     ----------
     kernels : by their names in the library: what `fovea.kernel` has made, or KERNELS of fovea_add_kernels as text.
     path : of the library, libNAME.so. `fovea.load` loads it, and C calls it by NAME.h, which lies beside it.
-    types : of elements, of f32, f64, bf16 and f16.
+    types : of elements, f32, f64, bf16 or f16, or those of query, key and value, such as f32_q8_0_q4_0.
     gradients : the names of kernels that have gradients too.
     architectures : those of other processors are left out.
 
@@ -112,7 +113,7 @@ def prebuild(
             cmake=_kernels_cmake(),
             kernels=" ".join(f"{name}=fovea_prebuilt::kernel_{name}" for name in texts),
             gradients=f"GRADIENTS {wanted}" if wanted else "",
-            types=" ".join(types),
+            types=" ".join(map(_types_of_cmake, types)),
             architectures=" ".join(architectures),
         )
         (source / "CMakeLists.txt").write_text(project)
@@ -127,6 +128,14 @@ def prebuild(
         (library.parent / f"{named[1]}.json").write_text(json.dumps(manifest, indent=1) + "\n")
         shutil.copy(build / library.name, library)
     return library
+
+
+def _types_of_cmake(name: str) -> str:
+    """Types of elements as TYPES of fovea_add_kernels has them."""
+    types = types_named(name)
+    if name_of(types) in types:
+        return types.query
+    return '"' + " ".join(f"{operand}={of}" for operand, of in types._asdict().items()) + '"'
 
 
 def _kernels_cmake() -> Path:

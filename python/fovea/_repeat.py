@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _abi
-from ._arrays import Array, address_of, can_be_passed, extents_of, layout_of
+from ._arrays import REALS, Array, address_of, can_be_passed, extents_of, layout_of
 from ._graph import Graph
+from ._info import ElementTypes
 from ._library import Library
 
 _MOST = 256  # layouts that are kept; then all are forgotten
@@ -44,6 +45,11 @@ class OfNumPy:
         return x
 
     @staticmethod
+    def result_dtype(q: Any, types: ElementTypes) -> Any:
+        """What the elements of a result are."""
+        return q.dtype if types.result == types.query else REALS[types.result]
+
+    @staticmethod
     def layout(x: Any) -> Any:
         """All but the address; None for what is no array that lies in memory."""
         return (x.shape, x.strides, x.dtype) if type(x) is np.ndarray else None
@@ -57,20 +63,22 @@ class _Repeated:
     ) -> None:
         q, k, v = (how.as_array(x) for x in given[:3])
         passed = {name: how.as_array(x) for name, x in values.items()}
-        of_bits = "bf16" if dtype == "bf16" else None
-        compiled, x, _, kept = library._bind(q, k, v, kernel, of_bits, passed)
+        compiled, x, _, kept = library._bind(q, k, v, kernel, dtype, passed)
         used = (*x.arrays, *(kept[name] for name in passed))
         slots = compiled.plan.slots
         takes = [slot.argument.name for slot in slots if slot.kind != "derived"]
         self.is_possible = (
             compiled.keeps_shape
-            and takes == list(values)
             and all(slot.kind == "derived" for slot in slots[len(takes) :])
-            and all(a is b or type(a) in _NUMBERS for a, b in zip((q, k, v, *passed.values()), used))
+            and all(type(a) in _NUMBERS or _is_same(a, b) for a, b in zip((q, k, v, *passed.values()), used))
         )
+        # What C takes, in its order: a library may take more than is passed, and knows the numbers that it takes.
+        self.row = [None if name in passed else kept[name] for name in takes]
+        self.places = [takes.index(name) for name in passed]
         self.how, self.library, self.compiled = how, library, compiled
         self.layouts = [layout_of(a, extents_of(a))[1:] for a in x.arrays]
-        self.alignment = max(a.itemsize for a in used if isinstance(a, np.ndarray)) - 1
+        self.features = x.extents[2][3]
+        self.alignment: int = max(a.dtype.alignment for a in used if isinstance(a, np.ndarray)) - 1
         known = {
             axis.name: n
             for slot in slots
@@ -82,17 +90,16 @@ class _Repeated:
 
     def values(self, given: Iterable[Any], addresses: list[int]) -> bytes | None:
         """What a call passes beside arrays, for C; the addresses of tables are added to the others."""
-        passed, address = [], self.how.address
-        for x in given:
+        row, address = self.row.copy(), self.how.address
+        for place, x in zip(self.places, given):
             if type(x) in _NUMBERS:
-                passed.append(x)
+                row[place] = x
             elif type(x) is Graph:
-                passed.append(x.address)
+                row[place] = x.address
             else:
-                at = address(x)
+                row[place] = at = address(x)
                 addresses.append(at)
-                passed.append(at)
-        return self.compiled.plan._format.pack(*passed, *self.extents) if passed else None
+        return self.compiled.plan._format.pack(*row, *self.extents) if row else None
 
     def are_aligned(self, addresses: list[int]) -> bool:
         """Whether elements lie where those of their size do."""
@@ -107,7 +114,8 @@ class RepeatedCall(_Repeated):
 
     def __init__(self, how: Any, library: Library, kernel: str, given: Any, values: dict[str, Any], dtype: str) -> None:
         super().__init__(how, library, kernel, given, values, dtype)
-        self.shape, self.dtype = (*given[0].shape[:-1], given[2].shape[-1]), given[0].dtype
+        self.shape = (*given[0].shape[:-1], self.features)
+        self.dtype = how.result_dtype(given[0], self.compiled.types)
         self.result = _without_gaps(self.shape)
 
     def __call__(self, arrays: Sequence[Any], values: Iterable[Any], threads: int) -> Any:
@@ -133,8 +141,9 @@ class RepeatedGradient(_Repeated):
     ) -> None:
         super().__init__(how, library, kernel, given, values, dtype)
         d = how.as_array(given[3])
-        shape = (*given[0].shape[:-1], given[2].shape[-1])
-        self.is_possible = self.is_possible and can_be_passed(d) and d.shape == shape
+        shape = (*given[0].shape[:-1], self.features)
+        in_order = self.places == list(range(len(self.row)))
+        self.is_possible = self.is_possible and in_order and can_be_passed(d) and d.shape == shape
         self.layouts.append(layout_of(d, extents_of(d))[1:])
         read = (*given[:3], *values.values())
         self.made = [(x.shape, x.dtype) if needed else None for x, needed in zip(read, wanted)]
@@ -203,6 +212,13 @@ class Repeats:
         repeated = self._kind(self._how, library, kernel, arrays, values, dtype, *more)
         self._calls[whole] = repeated if repeated.is_possible else None
         return None
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether C reads the memory that a call passes: an array itself, or its bytes as blocks or bits."""
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return a is b
+    return a.nbytes == b.nbytes and address_of(a) == address_of(b)
 
 
 def _without_gaps(shape: Sequence[int]) -> tuple[int, ...]:

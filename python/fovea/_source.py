@@ -12,17 +12,13 @@ from ._errors import ShapeError, counted
 from ._expression import Expression
 from ._specification import WORDS, GraphArgument, Specification, Stage, vocabulary
 from ._table import Element, Names, Number, Table
+from ._types import types_named
 
 NAME = "fovea_jit"  # what the functions of a library that is compiled here begin with
 KERNEL = "kernel"  # the only one that it has
 
-# Elements of C++ by the types of kernels: of queries, and of what is computed.
-ELEMENTS = {
-    "f32": ("float", "float"),
-    "f64": ("double", "double"),
-    "bf16": ("fovea::bfloat16", "float"),
-    "f16": ("fovea::float16", "float"),
-}
+# Elements of C++ by their names in C.
+_OF_TYPES = {"f32": "float", "f64": "double", "bf16": "fovea::bfloat16", "f16": "fovea::float16", "i8": "std::int8_t"}
 
 _OF_CPP = (
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const consteval "
@@ -38,7 +34,7 @@ _OF_CALLS = (
     "wanted batch heads queries features key_heads keys value_features"
 ).split()
 _TAKEN = frozenset((*_OF_CPP, *_OF_CALLS, *vocabulary(), *WORDS))
-_DIFFERENTIABLE = ("projection", "score", "rescoring", "normalizer", "reweighting", "finish", "part")
+_DIFFERENTIABLE = ("projection", "score", "rescoring", "normalizer", "reweighting", "aggregator", "finish", "part")
 
 
 class _Batch(NamedTuple):
@@ -69,7 +65,6 @@ class Source:
     text : what KERNELS of fovea_add_kernels takes: the specification, as a function of what a call passes.
     arguments : tables, graphs and numbers by their names.
     with_gradient : the names of the tables of which there is a gradient.
-    keeps_shape : whether the result is (batch, head, query, feature of the values).
     captured : what was read of variables.
     batch : the names of what a call passes for keys in pages, or for sequences of different lengths.
     libraries : what it has been compiled into, by element type, purpose and outputs.
@@ -81,7 +76,6 @@ class Source:
     text: str
     arguments: dict[str, Any]
     with_gradient: tuple[str, ...]
-    keeps_shape: bool
     captured: Captured
     batch: tuple[str, ...] = ()
     libraries: dict[tuple[str, str, tuple[str, ...]], Any] = field(default_factory=dict)
@@ -106,26 +100,27 @@ class Source:
 
         The name of the function in Python is not in it: under another name it is the same kernel.
         """
-        element, number = ELEMENTS[type_name]
+        elements, number = _elements(type_name)
         rows = _listed_arguments(self, number)
         listed = "".join(f"    {{{', '.join(row)}}},\n" for row in rows)
         header, run, gradient = _PURPOSES[purpose]
-        types = ", ".join(f'"{type_name}"' for _ in range(4))
+        types = ", ".join(map(_quoted, types_named(type_name)))
         functions = "run, differentiate" if purpose == "gradient" else "run, nullptr"
-        of_outputs, more = _code_of_outputs(self, type_name, purpose, outputs) if outputs else ("", "")
+        of_outputs, more = _code_of_outputs(elements, number, purpose, outputs) if outputs else ("", "")
         return _UNIT.format(
             what=purpose,
             type=type_name,
             header=header,
             text=self.text,
-            run=run.format(element=element),
-            gradient=gradient.format(element=element, more=", asked" if outputs else ""),
+            run=run.format(elements=elements),
+            gradient=gradient.format(elements=elements, more=", asked" if outputs else ""),
             outputs=of_outputs,
+            number=number,
             arguments=f"constexpr fovea_argument arguments[] = {{\n{listed}}};\n" if rows else "",
             prefix=NAME,
             version=_abi.VERSION,
             entry=f'"{KERNEL}", "{type_name}", {{{types}}}, {_quoted(self.words)}, "", "", "native", '
-            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, {int(self.keeps_shape)}, {functions}{more}",
+            f"{'arguments' if rows else 'nullptr'}, {len(rows)}, keeps_shape, {functions}{more}",
         )
 
 
@@ -133,23 +128,14 @@ _EXPLAIN = """\
     using namespace fovea::bindings;
     std::string text;
     auto const status = run_with(call, [&](auto const&, auto&) {{
-        using element = {element};
-        auto const query = array_of<element const>(operands[0]), key = array_of<element const>(operands[1]),
-                   value = array_of<element const>(operands[2]);
-        auto const explained = [&](auto const& kernel) {{
-            using type = std::remove_cvref_t<decltype(kernel)>;
-            if constexpr (fovea::attention_spec<type>) {{
-                return fovea::explain(kernel, query, key, value);
-            }} else {{
-                arguments_of_call<type, fovea::compute_type<element>> const arguments(operands, values);
-                return fovea::explain(arguments.specification(kernel), query, key, value);
-            }}
-        }};
-        text = explained(fovea_generated_kernel());
+        with_operands<element_types<{elements}>>(operands, values, fovea_generated_kernel(),
+                                                 [&](auto const&... each) {{ text = fovea::explain(each...); }});
     }});
     if (status == FOVEA_OK) std::snprintf(call->message, call->message_size, "%s", text.c_str());
     return status;"""
-_RUN = "    return fovea::bindings::run_{unit}<{{element}}>(call, operands, values, fovea_generated_kernel(){more});"
+_RUN = (
+    "    return fovea::bindings::run_{unit}<{{elements}}>(call, operands, values, fovea_generated_kernel(){more});"
+)
 # What is compiled of a specification: the header that does it, and the bodies of functions for a call. Gradients contain
 # the kernel: beside them it costs the compiler nothing.
 _PURPOSES = {
@@ -164,15 +150,15 @@ _OUTPUTS = """
 namespace {{
 constexpr auto asked = fovea::bindings::outputs<{names}>{{}};
 fovea_status run_outputs(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
-    return fovea::bindings::run_output_unit<{element}>(call, operands, values, fovea_generated_kernel(), asked);
+    return fovea::bindings::run_output_unit<{elements}>(call, operands, values, fovea_generated_kernel(), asked);
 }}
-using specification =
-    decltype(fovea::bindings::specification_type<decltype(fovea_generated_kernel()), {number}>())::type;
-constexpr fovea_kernel_output listed_outputs[] = {{{rows}}};
+std::string const shapes[] = {{{shapes}}};
+fovea_kernel_output const listed_outputs[] = {{{rows}}};
 """
 _UNIT = """\
 // A {what} for elements of {type}, made by fovea.kernel.
 #include <fovea/fovea.hpp>
+#include <fovea/bindings/outputs.hpp>
 #include <fovea/bindings/{header}.hpp>
 
 #include <cstdio>
@@ -186,6 +172,10 @@ auto fovea_generated_kernel() {{
         {text}
     );
 }}
+
+using listed_kernel = decltype(fovea_generated_kernel());
+using specification = decltype(fovea::bindings::specification_type<listed_kernel, {number}>())::type;
+constexpr bool keeps_shape = fovea::bindings::keeps_shape_of<specification>;
 
 fovea_status run(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {{
 {run}
@@ -219,28 +209,33 @@ fovea_kernel const* {prefix}_kernels(size_t* count) {{
 """
 
 
-_POSITIONS = ("best_key",)  # other outputs are numbers of the arithmetic
-_AXES = {"weights": "queries, keys", "scores": "queries, keys", "column_sums": "keys"}  # of others queries
 OUTPUTS = ("lse", "weights", "scores", "entropy", "best_key", "column_sums")
 
 
-def _code_of_outputs(source: Source, type_name: str, purpose: str, outputs: tuple[str, ...]) -> tuple[str, str]:
+def _elements(type_name: str) -> tuple[str, str]:
+    """Types of C++: of query, key, value and result, one where they are the same, and of what is computed."""
+    types = types_named(type_name)
+    of_cpp = [_OF_TYPES.get(name, f"fovea::{name}") for name in types]
+    return of_cpp[0] if len(set(types)) == 1 else ", ".join(of_cpp), "double" if "f64" in types else "float"
+
+
+def _code_of_outputs(elements: str, number: str, purpose: str, outputs: tuple[str, ...]) -> tuple[str, str]:
     """What gives outputs beside the result, and the end of the entry that lists a kernel."""
-    element, number = ELEMENTS[type_name]
-    graphs = [name for name, argument in source.arguments.items() if isinstance(argument, GraphArgument)]
     gradient, forward = "0", "0"
     if purpose == "gradient":
         gradient = "fovea::bindings::takes_gradient_of<specification, {name}>"
         listed = ", ".join(map(_quoted, outputs))
-        forward = f"fovea::bindings::takes_forward<specification, {element}, {listed}>"
-    rows = []
-    for name in outputs:
-        axes = graphs[0] if name == "weights" and graphs else _AXES.get(name, "queries")
-        kind = "i64" if name in _POSITIONS else "f64" if number == "double" else "f32"
-        of_gradient = gradient.format(name=_quoted(name))
-        rows.append(f'{{{_quoted(name)}, "{kind}", "(batch, heads, {axes})", {of_gradient}}}')
+        forward = f"fovea::bindings::takes_forward<specification, {elements}, {listed}>"
+    shapes, rows = [], []
+    for place, name in enumerate(map(_quoted, outputs)):
+        shapes.append(f"fovea::bindings::shape_of_output<{name}, listed_kernel, {number}>()")
+        element_of = f"fovea::bindings::type_name<fovea::bindings::output_element<{name}, {number}>>.data()"
+        rows.append(f"{{{name}, {element_of}, shapes[{place}].c_str(), {gradient.format(name=name)}}}")
     code = _OUTPUTS.format(
-        names=", ".join(map(_quoted, outputs)), element=element, number=number, rows=", ".join(rows)
+        names=", ".join(map(_quoted, outputs)),
+        elements=elements,
+        shapes=", ".join(shapes),
+        rows=", ".join(rows),
     )
     return code, f", listed_outputs, {len(outputs)}, run_outputs, {forward}"
 
@@ -259,7 +254,6 @@ def source_of(specification: Specification, captured: Captured) -> Source:
         text_with_arguments(words, arguments),
         arguments,
         tuple(name for name, a in arguments.items() if isinstance(a, Table) and _has_gradient(spec, a)),
-        not (spec.has("projection") or spec.has("finish")),
         captured,
         specification=spec,
     )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Union
 
 from ._capture import capturing_if_nothing_does, is_array, param, rebound
 from ._errors import ArgumentError, ShapeError, counted
-from ._expression import Expression, Formula, Value, as_expression, select
+from ._expression import Expression, Formula, Value, as_expression, select, sum_of
 from ._functions import FUNCTIONS
 from ._graph import Graph
 from ._table import Names, Table
 from ._typing import Operand
+from ._word_tables import alibi_slopes, t5_buckets, tree_ancestors
 
 if TYPE_CHECKING:
     from ._picture import MaskPicture
@@ -45,8 +46,8 @@ WORDS: dict[str, str] = {
         "normalizer": "averaged entmax entmax15 hardmax l1_weights normalized proportional softmax softmax_plus_one "
         "softmax_with_sink sparsemax straight_through top_k_softmax uniform unnormalized weigh",
         "reweighting": "reweight",
-        "aggregator": "max_pool running_state weighted_sum",
-        "finish": "concat_heads delta gated map mean_heads output precision relative_values residual",
+        "aggregator": "max_pool relative_values running_state weighted_sum",
+        "finish": "concat_heads delta gated map mean_heads output precision residual",
         "part": "as_is bf16x2 bf16x3 l2_normalized layer_normalized linear min_p packed_bits q8 rms_normalized rotary "
         "threshold top_k top_p transposed",
     }.items()
@@ -54,6 +55,7 @@ WORDS: dict[str, str] = {
 }
 # What an expression of these says is one number for each pair, or for each query.
 _NUMBERS = "averaged compare normalized rescore reweight softcap temperature weigh where".split()
+_WEIGHTS = ("normalizer", "reweighting")
 _FIRST_OF_FUNCTION = {"where": _MASK_MOD}
 _ONE_ARGUMENT = {"reweight": "weight", "map": "out"}
 
@@ -113,10 +115,12 @@ class Specification:
         return any(stage.role == role for stage in self.stages)
 
     def completed(self) -> Specification:
-        """With the sum of weighted values at the end, where nothing says what becomes of the weights."""
-        if self.has("normalizer") and not self.has("aggregator"):
-            return self | word("weighted_sum")
-        return self
+        """With the sum of weighted values behind the weights, where nothing says what becomes of them."""
+        of_weights = [place for place, stage in enumerate(self.stages, 1) if stage.role in _WEIGHTS]
+        if not of_weights or self.has("aggregator"):
+            return self
+        last = of_weights[-1]
+        return Specification((*self.stages[:last], word("weighted_sum"), *self.stages[last:]))
 
     def text(self, names: Names) -> str:
         """The specification in C++."""
@@ -204,9 +208,9 @@ class Stage(Specification):
         if self.arguments is None:
             return self.name
         inside = [_text_of(x, names) for x in self.arguments]
-        if "{0}" in self.name:  # masks joined, which bind less than the pipe
+        if "{0}" in self.name:
             text = self.name.format(*inside)
-            return f"({text})" if "{1}" in self.name else text
+            return f"({text})" if " {1}" in self.name else text  # masks joined, which bind less than the pipe
         return f"{self.name}({', '.join(inside)})"
 
 
@@ -216,7 +220,50 @@ class Word(Stage):
     def __call__(self, *arguments: Any) -> Any:
         if self.name == "where" and len(arguments) == 3:
             return select(*arguments)
+        if self.name == "concat" and len(arguments) == 2:
+            vector, activation = arguments
+            hidden = rebound(activation)(PLACEHOLDERS["q"] + PLACEHOLDERS["k"])
+            return word("compare", sum_of((param(vector) if is_array(vector) else vector) * hidden))
         return Stage(self.name, tuple(_argument(self.name, x) for x in arguments), self.role)
+
+
+class Rotary(Word):
+    """The word `rotary`, with its options: a table or a number that each takes, and no more than one."""
+
+    def _with(self, option: str, *given: Any) -> Rotary:
+        return Rotary("{0}." + option, (self, *(_argument("rotary", x) for x in given)), "part")
+
+    def features(self, count: Any) -> Rotary:
+        """Rotates the first features of a head alone."""
+        return self._with("features({1})", count)
+
+    def interleaved(self) -> Rotary:
+        """Rotates pairs (2 i, 2 i + 1), not (i, i + r / 2)."""
+        return self._with("interleaved()")
+
+    def from_(self, position: Any) -> Rotary:
+        """Counts positions from a number, or from those of a table (batch): `from` of C++."""
+        return self._with("from({1})", position)
+
+    def positions(self, table: Any) -> Rotary:
+        """Adds to each position an element of a table, (position) or (batch, position)."""
+        return self._with("positions({1})", table)
+
+    def base(self, number: Any) -> Rotary:
+        """Replaces 10000."""
+        return self._with("base({1})", number)
+
+    def interpolated(self, factor: Any) -> Rotary:
+        """Divides positions by a number."""
+        return self._with("interpolated({1})", factor)
+
+    def ntk_scaled(self, factor: Any) -> Rotary:
+        """Multiplies the base by factor ** (r / (r - 2))."""
+        return self._with("ntk_scaled({1})", factor)
+
+    def frequencies(self, table: Any) -> Rotary:
+        """Takes angles at position 1 from a table (r / 2)."""
+        return self._with("frequencies({1})", table)
 
 
 class GraphArgument:
@@ -230,7 +277,8 @@ class GraphArgument:
 
 def word(name: str, *arguments: Any) -> Stage:
     """A word by its name in C++."""
-    made: Stage = Word(name)(*arguments) if arguments else Word(name)
+    stage = (Rotary if name == "rotary" else Word)(name)
+    made: Stage = stage(*arguments) if arguments else stage
     return made
 
 
@@ -298,12 +346,13 @@ def _text_of(x: Any, names: Names) -> str:
     if isinstance(x, Specification):
         return x.text(names)
     if isinstance(x, tuple):
-        return "{" + ", ".join(str(int(each)) for each in x) + "}"
+        return "{" + ", ".join(as_expression(each).text(names) for each in x) + "}"
     return str(x)
 
 
 def vocabulary() -> dict[str, Any]:
     """Everything of the language by its name in C++."""
-    words = {name: Word(name) for name in WORDS}
-    others = {"heads": heads, "any_of": any_of, "param": param}
-    return {**FUNCTIONS, **PLACEHOLDERS, **words, **others}
+    words = {name: word(name) for name in WORDS}
+    names: dict[str, Any] = {**FUNCTIONS, **PLACEHOLDERS, **words}
+    tables = {"alibi_slopes": alibi_slopes, "t5_buckets": t5_buckets, "tree_ancestors": tree_ancestors}
+    return {**names, **tables, "heads": heads, "any_of": any_of, "param": param}

@@ -12,10 +12,14 @@ from torch.autograd import forward_ad
 
 from ._arrays import as_numpy
 from ._errors import ArgumentError, UnsupportedError
+from ._info import ElementTypes
+from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, RepeatedGradient, Repeats
-from ._source import KERNEL
+from ._source import KERNEL, OUTPUTS
+from ._types import types_named, types_of
 
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
+_DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 _KNOWN = (torch.Tensor, torch.nn.Parameter)
 HAS_OPERATORS = hasattr(torch.library, "register_autograd")  # PyTorch 2.4
 is_compiling: Callable[[], bool] = getattr(torch, "compiler").is_dynamo_compiling if HAS_OPERATORS else bool
@@ -41,6 +45,11 @@ class OfTorch:
         return as_numpy(x, "a tensor") if isinstance(x, torch.Tensor) else x
 
     @staticmethod
+    def result_dtype(q: Any, types: ElementTypes) -> Any:
+        """What the elements of a result are."""
+        return _DTYPES[types.result]
+
+    @staticmethod
     def layout(x: Any) -> Any:
         """All but the address; None for what is no tensor that lies in memory."""
         if type(x) is np.ndarray:
@@ -51,20 +60,35 @@ class OfTorch:
 
 
 def call(
-    kernel: Any, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+    kernel: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any,
+    threads: int | None,
+    dtype: str | None,
+    outputs: Any,
+    arguments: dict[str, Any],
 ) -> Any:
     """The call of a kernel on tensors: a node where a graph of calls is made of a program, and done otherwise."""
     if is_compiling():
         from ._torch_compile import call as followed
 
-        return followed(kernel, q, k, v, out, threads, outputs, arguments)
+        return followed(kernel, q, k, v, out, threads, dtype, outputs, arguments)
     if forward_ad._current_level >= 0 and (transforms() or any([_is_dual(x) for x in (q, k, v)])):
         raise UnsupportedError("kernels have no derivatives in forward mode: take those of backward()")
     if HAS_OPERATORS and out is None and (transforms() or _modes() > 0 or _has_no_memory(q)):
         from ._torch_operators import call as operator
 
+        if dtype is not None or not same_elements(q, k, v):
+            raise UnsupportedError("operands of types of their own are no operator: call outside of what is followed")
         return operator(kernel, q, k, v, threads, outputs, arguments)
-    return in_eager(kernel, q, k, v, out, threads, outputs, arguments)
+    return in_eager(kernel, q, k, v, out, threads, dtype, outputs, arguments)
+
+
+def same_elements(q: Any, k: Any, v: Any) -> bool:
+    """Whether queries, keys and values are of one type."""
+    return bool(q.dtype == torch.as_tensor(k).dtype == torch.as_tensor(v).dtype)
 
 
 def _has_no_memory(x: Any) -> bool:
@@ -77,13 +101,21 @@ def _is_dual(x: Any) -> bool:
 
 
 def in_eager(
-    kernel: Any, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+    kernel: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any,
+    threads: int | None,
+    dtype: str | None,
+    outputs: Any,
+    arguments: dict[str, Any],
 ) -> Any:
     """The call itself."""
     calls = kernel.calls_on_tensors
     if calls is None:
         calls = kernel.calls_on_tensors = Calls(kernel)
-    return calls(q, k, v, out, threads, outputs, arguments)
+    return calls(q, k, v, out, threads, dtype, outputs, arguments)
 
 
 def type_name_of(q: Any) -> str:
@@ -103,15 +135,25 @@ class Calls:
         self._repeated_gradients = Repeats(OfTorch, RepeatedGradient)
 
     def __call__(
-        self, q: Any, k: Any, v: Any, out: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        out: Any,
+        threads: int | None,
+        dtype: str | None,
+        outputs: Any,
+        arguments: dict[str, Any],
     ) -> Any:
         """The result: a tensor, part of autograd where one that it depends on requires a gradient; with `outputs` a
         tuple of it and these, of which `lse` is part of autograd too."""
         source, values = self._kernel.read(arguments)
-        asked = None if outputs is None else self._kernel.outputs_asked(source, outputs)
-        type_name = type_name_of(q)
+        asked = None if outputs is None else self._kernel.outputs_asked(outputs)
         if type(k) is np.ndarray or type(v) is np.ndarray:
             k, v = torch.as_tensor(k), torch.as_tensor(v)
+        type_name = _TYPES.get(q.dtype) if dtype is None and out is None and q.dtype == k.dtype == v.dtype else None
+        if type_name is None:
+            type_name = types_of(q, k, v, out, dtype)
         if threads is None:
             threads = torch.get_num_threads()
         if not torch.is_grad_enabled():
@@ -131,25 +173,24 @@ class Calls:
 
     def forward(self, call: Any, q: Any, k: Any, v: Any, out: Any = None) -> Any:
         """The result."""
-        _, source, library, type_name, threads, asked, values = call
-        if asked is not None:
-            found = library.attend(q, k, v, KERNEL, out, threads, None, asked, **values)
-            return found._replace(
-                **{name: torch.from_numpy(getattr(found, name)) for name in asked},
-                result=found.result if out is not None else _tensor(found.result, q.dtype),
-            )
-        if out is None:
+        _, _, library, type_name, threads, asked, values = call
+        if out is None and asked is None:
             result = self._repeated(library, KERNEL, (q, k, v), values, type_name, threads)
             if result is not None:
                 return result
-        result = self._kernel.result(source, library, q, k, v, out, threads, None, values)
-        return result if out is not None else _tensor(result, q.dtype)
+        found = self._kernel.result(library, q, k, v, out, threads, type_name, asked, values)
+        result = found if asked is None else found.result
+        if out is None:
+            result = _tensor(result, _DTYPES[types_named(type_name).result])
+        if asked is None:
+            return result
+        return found._replace(result=result, **{name: torch.from_numpy(getattr(found, name)) for name in asked})
 
     def backward(
         self, call: Any, q: Any, k: Any, v: Any, d: Any, wanted: list[bool], d_outputs: Any = None, forward: Any = None
     ) -> list[Any]:
         """The gradients of queries, keys, values and of each of the values of a call, where they are wanted."""
-        _, source, library, type_name, threads, asked, values = call
+        _, _, library, type_name, threads, asked, values = call
         if 0 in d.stride():
             d = d.contiguous()
         if asked is None:
@@ -158,7 +199,7 @@ class Calls:
             if found is not None:
                 return found  # type: ignore[no-any-return]
         names = [name for name, needed in zip((*_OPERANDS, *values), wanted) if needed]
-        g = library.gradient(q, k, v, d, KERNEL, threads, None, names, d_outputs, forward, **values)
+        g = library.gradient(q, k, v, d, KERNEL, threads, type_name, names, d_outputs, forward, **values)
         of_operands = [None if x is None else _tensor(x, q.dtype) for x in (g.query, g.key, g.value)]
         return of_operands + [
             torch.from_numpy(g.tables[name]).to(x.dtype) if name in g.tables else None for name, x in values.items()

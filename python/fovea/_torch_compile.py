@@ -23,8 +23,8 @@ from ._kernel import KernelOrMethod, TracedKernel
 from ._source import Source
 from ._specification import GraphArgument
 from ._table import Number
-from ._torch import in_eager
-from ._torch_operators import Passed, results_of, text_of
+from ._torch import in_eager, same_elements
+from ._torch_operators import Passed, keeps_shape, results_of, text_of
 
 torch: Any = typed_torch  # whose types differ from one version to the next
 
@@ -63,19 +63,20 @@ def call(
     v: Any,
     out: Any,
     threads: int | None,
+    dtype: str | None,
     outputs: Any,
     arguments: dict[str, Any],
     drawn: tuple[str, ...] = (),
 ) -> Any:
     """A node of a graph, or a break of it; `drawn` are the names of numbers that tensors hold."""
     id(kernel)  # whose change is looked for
-    if out is not None:
-        return outside(in_eager, kernel, q, k, v, out, threads, outputs, arguments)
+    if out is not None or dtype is not None or not same_elements(q, k, v):
+        return outside(in_eager, kernel, q, k, v, out, threads, dtype, outputs, arguments)
     given = {**kernel._parameters, **arguments}
     kinds = tuple([(name, *_kind_of(x)) for name, x in given.items()])
     name = kernel.followed(kinds, threads, None if outputs is None else tuple(outputs), drawn)
     if name == "":
-        return outside(in_eager, kernel, q, k, v, out, threads, outputs, arguments)
+        return outside(in_eager, kernel, q, k, v, out, threads, dtype, outputs, arguments)
     followed = getattr(kernel, name)
     for read, value in followed.numbers:
         if read() != value:  # is looked at again by each call of the graph
@@ -125,8 +126,8 @@ def follow(
     """The attribute of a kernel that has what a graph has of it; empty where that would not see all that is read."""
     given = {name: 0 if name in drawn else _stand_in(*of) for name, *of in kinds}
     source, values = kernel.read(given)
-    asked = None if outputs is None else kernel.outputs_asked(source, outputs)
-    if not source.keeps_shape:
+    asked = None if outputs is None else kernel.outputs_asked(outputs)
+    if not keeps_shape(source):
         return ""
     try:
         reads = _Reads(source.captured)

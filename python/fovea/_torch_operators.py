@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from ._errors import UnsupportedError
 from ._graph import Graph, graph_of
 from ._kernel import TracedKernel
 from ._source import Source
-from ._specification import GraphArgument
+from ._specification import WORDS, GraphArgument
 from ._table import Number, Table
 from ._torch import SECOND, Calls, transforms, type_name_of
 
@@ -42,7 +43,7 @@ _OF_NUMBERS = {"condition": bool, "integer": int, "real": float}
 def call(kernel: Any, q: Any, k: Any, v: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]) -> Any:
     """A call in which Python sees tensors that stand for others."""
     source, values = kernel.read(arguments)
-    asked = None if outputs is None else kernel.outputs_asked(source, outputs)
+    asked = None if outputs is None else kernel.outputs_asked(outputs)
     text = text_of(kernel, source, asked, threads)
     of_call = _described(text)
     of_call.require_shape()
@@ -101,12 +102,17 @@ def text_of(
             "text": source.text,
             "arguments": {name: _kind_of(a, name in drawn) for name, a in source.arguments.items()},
             "with_gradient": source.with_gradient,
-            "keeps_shape": source.keeps_shape,
             "batch": source.batch,
             "outputs": outputs,
             "threads": threads,
         }
     )
+
+
+def keeps_shape(source: Source) -> bool:
+    """Whether the result is (batch, head, query, feature of the values), as far as it is known before it is compiled."""
+    roles = {WORDS.get(name) for name in re.findall(r"\w+", source.words)}
+    return not roles & {"projection", "finish"}
 
 
 def _kind_of(argument: Any, is_drawn: bool) -> list[Any]:
@@ -151,14 +157,13 @@ class _Described:
             of["text"],
             {name: _stand_in(name, *kind) for name, kind in of["arguments"].items()},
             tuple(of["with_gradient"]),
-            of["keeps_shape"],
             Captured(),
             tuple(of["batch"]),
         )
 
     def require_shape(self) -> None:
         """UnsupportedError for results of a shape that only the compiled kernel knows."""
-        if not self.source.keeps_shape:
+        if not keeps_shape(self.source):
             raise UnsupportedError(
                 f"{self._kernel.__name__} projects operands or changes its result: it is no operator of a graph, call "
                 "it outside of what is compiled"

@@ -6,9 +6,12 @@ for: at run time there is no such module."""
 from collections.abc import Callable, Sequence
 from typing import overload
 
-from ._expression import Expression, Value
+import numpy as np
+import numpy.typing as npt
+
+from ._expression import Expression, Range, Value
 from ._graph import Graph
-from ._specification import Condition, Specification, Stage
+from ._specification import Condition, Rotary, Specification, Stage
 from ._table import Table
 from ._typing import Operand, SparseRows
 
@@ -66,14 +69,29 @@ def floor_div(a: Value, b: Value, /) -> Expression:
     """floor_div(a, b) = the greatest integer that is not above a / b: what `/` is between integers. By zero it is 0."""
 def select(condition: Value, a: Value, b: Value) -> Expression:
     """One of two, by a condition."""
-def sum(e: Value, features: str | None = None) -> Expression:
+def sum(e: Value, features: Range | None = None) -> Expression:
     """The sum over the features, or over a range of them."""
-def squared_distance(a: Value, b: Value, features: str | None = None) -> Expression:
+def squared_distance(a: Value, b: Value, features: Range | None = None) -> Expression:
     """The sum of the squared differences of features."""
-def features(first: int, end: int) -> str:
-    """A range of features, from the first to the one before the end."""
+def features(first: int | Expression, end: int | Expression) -> Range:
+    """A range of features of numbers, which a call may pass."""
 def random(seed: int | Expression) -> Expression:
     """A number from 0 to 1 for each pair; the seed is an integer, or one that a call passes."""
+def alibi_slopes(heads: int, geometric: bool = False) -> npt.NDArray[np.float32]:
+    """The slope of each head: 2 ** (-8 (h + 1) / heads) where heads is a power of two.
+
+    Parameters
+    ----------
+    geometric : whether it is that for any number of heads. Otherwise they are those of the power of two below, then
+        every other one of the power of two above, as published."""
+def t5_buckets(buckets: int, max_distance: int, length: int) -> npt.NDArray[np.int32]:
+    """The bucket of each distance below a length: exact up to half of the buckets, then by logarithm.
+
+    Errors: ShapeError for fewer than 2 buckets, or a max_distance that half of them reach."""
+def tree_ancestors(parents: Sequence[int]) -> npt.NDArray[np.uint8]:
+    """What each node of a tree sees of the others, itself and its ancestors: (node, node). A root has parent -1.
+
+    Errors: ShapeError for a parent that does not stand before its child."""
 def heads(of_queries: int, of_keys: int | None = None) -> Stage:
     """How many heads a projection has."""
 def any_of(*masks: Condition) -> Stage:
@@ -99,6 +117,10 @@ def additive(v: Value, /) -> Stage:
     """The score of a small network with one hidden layer, tanh of query plus key."""
 def compare(e: _Formula, /) -> Stage:
     """A score function from any expression of query and key features."""
+@overload
+def concat(v: Value, activation: _Formula, /) -> Stage:
+    """A small network on query and key side by side; each projection is one half of its matrix."""
+@overload
 def concat(v: Value, /) -> Stage:
     """A small network on query and key side by side; each projection is one half of its matrix."""
 cosine: Stage
@@ -233,6 +255,8 @@ def reweight(e: _Formula, /) -> Stage:
     """A new weight, computed from the normalizer's weight and the indices."""
 max_pool: Stage
 """The largest weighted value of the visible keys, feature by feature."""
+def relative_values(table: Value, /) -> Stage:
+    """The weighted sum of values with a learned vector added to each according to its distance."""
 running_state: Stage
 """The weighted sum of the values, computed from a state that accumulates keys and values."""
 weighted_sum: Stage
@@ -255,8 +279,6 @@ def output(matrix: _Array, bias: Value, /) -> Stage:
     """The heads side by side, times a matrix, plus an optional bias."""
 def precision(parts: Stage, /) -> Stage:
     """Products of float from numbers of fewer bits: parts of bfloat16 in a matrix unit, or integers."""
-def relative_values(table: Value, /) -> Stage:
-    """The weighted sum of values with a learned vector added to each according to its distance."""
 residual: Stage
 """Adds the source of the queries to the result, or other rows."""
 as_is: Stage
@@ -287,7 +309,7 @@ q8: Stage
 """Products of float from numbers of fewer bits: parts of bfloat16 in a matrix unit, or integers."""
 rms_normalized: Stage
 """The features of each head at each position, divided by their root mean square, times a gain."""
-rotary: Stage
+rotary: Rotary
 """Rotates pairs of features by an angle that grows with the position p: products depend on distances only."""
 def threshold(t: Value, /) -> Stage:
     """A selection: the keys whose score is not below a number."""

@@ -206,7 +206,7 @@ def scaled_dot_product_attention(
     if is_compiling():
         from ._torch_compile import call, of_arguments
 
-        result = call(of_arguments(which), q, k, v, None, None, None, arguments, ("seed",))
+        result = call(of_arguments(which), q, k, v, None, None, None, None, arguments, ("seed",))
     else:
         if "seed" in arguments:
             arguments["seed"] = int(arguments["seed"])

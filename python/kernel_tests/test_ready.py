@@ -112,13 +112,15 @@ def test_what_prebuild_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_prebuilt_library_has_the_results_of_kernels_that_are_compiled(tmp_path: Path, monkeypatch: Any) -> None:
     of_head = np.float32([0.5, 0.01])
     kernel = fovea.kernel("scaled_dot | alibi(of_head) | causal | softmax | weighted_sum", of_head=of_head)
-    text = "scaled_dot | softmax | weighted_sum"
+    text = "scaled_dot | softcap({}) | softmax | weighted_sum"
+    capped = fovea.kernel(text.format("cap"), cap=1.0)
     options = {"gradients": ["mine"], "architectures": ("sse2", "neon")}
-    path = fovea.prebuild({"mine": kernel, "plain": text}, tmp_path / "new" / "libmine.so", **options)
+    path = fovea.prebuild({"mine": kernel, "capped": capped}, tmp_path / "new" / "libmine.so", **options)
     library = fovea.Library(path)
     q, k, v = np.random.default_rng(3).standard_normal((3, 1, 2, 9, 5), dtype=np.float32)
     assert np.allclose(library.mine(q, k, v, of_head=of_head), kernel(q, k, v), atol=1e-6)
-    assert np.allclose(library.plain(q, k, v), fovea.kernel(text)(q, k, v), atol=1e-6)
+    of_capped = library.capped(q, k, v, cap=0.5)
+    assert np.allclose(of_capped, fovea.kernel(text.format(0.5))(q, k, v), atol=1e-6)
     d, expected = (x.gradient(q, k, v, v, **y) for x, y in ((library.mine, {"of_head": of_head}), (kernel, {})))
     assert np.allclose(d.query, expected.query, atol=1e-5)
     assert np.allclose(d.tables["of_head"], expected.tables["of_head"], atol=1e-4)
@@ -130,12 +132,15 @@ def test_a_prebuilt_library_has_the_results_of_kernels_that_are_compiled(tmp_pat
     _ready.known.cache_clear()
     slopes = of_head[::-1].copy()
     other = fovea.kernel("scaled_dot | alibi(slopes) | causal | softmax | weighted_sum", slopes=slopes)
+    by_number = fovea.kernel(text.format("0.5"))
     try:
         assert np.array_equal(other(q, k, v), library.mine(q, k, v, of_head=slopes))
-        slopes_of_three = np.zeros(3, np.float32)
-        wrong = fovea.kernel("scaled_dot | alibi(slopes) | causal | softmax | weighted_sum", slopes=slopes_of_three)
-        with pytest.raises(fovea.ShapeError, match="^slopes "):
-            wrong(q, k, v)
+        assert all(np.array_equal(by_number(q, k, v), of_capped) for _ in range(3))
+        assert isinstance(by_number.library(by_number.trace(), "f32", "kernel"), _ready.ReadyKernel)
+        assert None not in by_number._repeats._calls.values()  # the number of the text makes no call slow
+        few = fovea.kernel("scaled_dot | alibi(slopes) | causal | softmax | weighted_sum", slopes=slopes[:1])
+        with pytest.raises(fovea.ShapeError, match=r"a table of extents \(1\) is read at 1 along axis 0"):
+            few(q, k, v)
     finally:
         _ready.known.cache_clear()
 

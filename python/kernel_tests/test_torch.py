@@ -182,7 +182,7 @@ def test_what_autograd_cannot_do_is_said(mine: Any) -> None:
         assert mine(q, k, v, out=out) is out and torch.equal(out, mine(q, k, v))
     with pytest.raises(fovea.ArgumentError, match="key has elements of f32, query has f64"):
         mine(q, k.float(), v)
-    with pytest.raises(fovea.ArgumentError, match="query has elements of torch.int64, it must have float32"):
+    with pytest.raises(fovea.ArgumentError, match="query has elements of int64, it must have float32"):
         mine(q.long(), k, v)
     for _ in range(2):
         with pytest.raises(fovea.ArgumentError, match="key is on meta, it must be on the CPU"):
@@ -280,3 +280,18 @@ def test_tables_of_bfloat16_are_numbers(mine: Any) -> None:
         result = moving(q, k, v, temperatures=leaf)
         assert torch.equal(result, expected)
         assert torch.autograd.grad(result.sum(), leaf)[0].dtype is dtype
+
+
+@pytest.mark.night
+def test_tensors_of_several_types_are_those_of_numpy() -> None:
+    plain = fovea.kernel(fovea.scaled_dot | fovea.softmax)
+    q, k, v = torch.randn(3, 1, 2, 5, 8)
+    half = k.half(), v.half()
+    result = plain(q, *half)
+    assert result.dtype == torch.float32
+    assert np.array_equal(result.numpy(), plain(q.numpy(), half[0].numpy(), half[1].numpy()))
+    assert plain(q.bfloat16(), *half).dtype == torch.bfloat16
+    found = plain(q.bfloat16(), *half, dtype="bf16_f16_f16_f32", outputs=("lse",))
+    assert found.result.dtype == found.lse.dtype == torch.float32
+    with pytest.raises(fovea.UnsupportedError, match="f32_f16_f16: gradients are of queries, keys and values of one"):
+        plain(q.requires_grad_(), *half)

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import math
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +14,6 @@ from spellings import FEATURES, K, Q, V
 from variants import relative, slopes, table, temperatures, vector
 
 import fovea
-from fovea import _compile
 
 
 def text_of(function: Callable[..., Any]) -> str:
@@ -109,6 +106,19 @@ def test_what_lies_in_an_object_is_read_at_each_call() -> None:
     assert mine.trace().arguments["table"].read() is temperatures
 
 
+causal = SimpleNamespace()  # of the same name as a word, which is an attribute
+
+
+def test_names_of_attributes_are_no_variables() -> None:
+    mine = fovea.kernel(lambda: fovea.dot | fovea.causal | fovea.softmax)
+    assert not mine.trace().captured.may_change and mine.trace() is mine.trace()
+
+
+def test_a_kernel_has_its_text_where_arguments_do_not_lack() -> None:
+    assert repr(fovea.kernel(lambda score, by: score / by | fovea.softmax)) == "<kernel kernel>"
+    assert repr(fovea.kernel(fovea.dot | fovea.softmax)) == "<kernel kernel: dot | softmax | weighted_sum>"
+
+
 def test_names_give_way_to_words() -> None:
     softmax = slopes
     _T = slopes + 1
@@ -127,45 +137,6 @@ def test_names_give_way_to_words() -> None:
     assert mine.definition.startswith(
         'takes<"softmax_(softmax__axis_0), key_(key__axis_0)">([]<class T>(view<T const, 1> softmax_, '
     )
-
-
-def words_of_every_role() -> list[Any]:
-    """Specifications that are compiled together; not one of them is called."""
-    matrix, lengths = np.ones((FEATURES, 6), np.float32), np.array([3, 4])
-    seen, ids, buckets = np.ones((9, 9), bool), np.arange(9, dtype=np.int32), np.arange(9, dtype=np.int32)
-    packed = np.packbits(seen, axis=-1, bitorder="little")
-    f, number = fovea, np.array(2, np.float32)
-    rows = f.project(matrix | f.rotary, matrix | f.rotary, matrix, f.heads(2, 1))
-    return [
-        relative.__wrapped__,
-        lambda: rows | f.scaled_dot | f.causal | f.softmax | f.weighted_sum | f.output(matrix) | f.residual,
-        lambda h: f.dot | f.keep(f.threshold(slopes[h])) | f.weigh(lambda s: f.sigmoid(s + slopes[h])),
-        lambda h: f.dot | f.keep(f.top_k(4)) | f.softmax_with_sink(slopes[h]),
-        lambda b, j: f.dot | f.where(j < lengths[b]) | f.key_lengths(lengths) | f.document(ids) & f.causal | f.softmax,
-        lambda: f.dot | f.any_of(f.sliding_window(4, 4), f.chunked(2)) | ~f.causal | f.mask_tensor(seen) | f.uniform,
-        lambda: f.dot | f.t5_bias(table, buckets) | f.neighborhood((3, 3), (4, 4)) | f.entmax(1.5),
-        lambda score: score / number | f.softmax | f.reweight(lambda w: w * f.select(f.random(3) < 0.1, 0, 1 / 0.9)),
-        lambda: f.feature_map(lambda q: f.elu(q) + 1) | f.causal | f.proportional | f.running_state,
-        lambda: f.dot | f.softmax | f.weighted_sum | f.map(lambda x: f.relu(x)) | f.precision(f.bf16x2),
-        lambda q, k: f.sum(q[:4] * k[:4]) / 2 - f.squared_distance(q, k, f.features(4, 7)) | f.softmax,
-        lambda score, i, j: score + table[-1, (j - i) % table.shape[1]] | f.where(seen[i, j]) | f.softmax,
-        lambda score, j, cap=50.0, reach=8, on=True: cap * np.tanh(score / cap) | f.where((j < reach) & on) | f.softmax,
-        lambda: f.dot | f.normalized(lambda s: f.relu(s)) | f.weighted_sum | f.concat_heads,
-        lambda keys=9: f.dot | f.mask_tensor(f.packed_bits(packed, keys)) | f.softmax,
-    ]
-
-
-def test_words_of_every_role_are_kernels_of_cpp(tmp_path: Path) -> None:
-    unit = ["#include <fovea/fovea.hpp>", "#include <fovea/bindings/unit.hpp>", "using namespace fovea;"]
-    unit.append("using namespace fovea::placeholders;")
-    for number, function in enumerate(words_of_every_role()):
-        unit.append(f"auto kernel_{number}() {{ return {fovea.kernel(function).definition}; }}")
-        unit.append(f"static_assert(bindings::is_kernel<decltype(kernel_{number}()), float>());")
-    (tmp_path / "unit.cpp").write_text("\n".join(unit))
-    flags = ["-std=c++20", "-fsyntax-only", f"-I{_compile.find_headers()}"]
-    compiler = [*_compile.find_compiler(), *flags, str(tmp_path / "unit.cpp")]
-    done = subprocess.run(compiler, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[:2000]
 
 
 # --- each wrong use has a sentence ---

@@ -160,9 +160,47 @@ def test_outputs_are_those_of_plain_loops() -> None:
     for wrong in ("lse", ("nothing",), ("lse", "lse"), 3):
         with pytest.raises(fovea.ArgumentError, match="^outputs "):
             biased(q, k, v, outputs=wrong)
-    projected = fovea.kernel("project(as_is, as_is, as_is) | scaled_dot | softmax | weighted_sum")
-    with pytest.raises(fovea.UnsupportedError, match="gives no outputs beside"):
-        projected(q, k, v, outputs=("lse",))
+
+
+@NIGHT
+def test_outputs_of_layers_are_those_of_their_heads() -> None:
+    """Of two heads that a projection makes of one, with the gradient of the log-sum-exp."""
+    rng = np.random.default_rng(8)
+    x, d_result, d_lse = rng.standard_normal((2, 5, 6)), rng.standard_normal((2, 5, 6)), rng.standard_normal((2, 2, 5))
+    given = {name: 0.3 * rng.standard_normal((6, 8)) for name in ("of_q", "of_k", "of_v")}
+    given["back"] = 0.3 * rng.standard_normal((8, 6))
+
+    @fovea.kernel
+    def layer(of_q, of_k, of_v, back):
+        rows = fovea.project(of_q, of_k, of_v, fovea.heads(2)) | fovea.scaled_dot | fovea.causal | fovea.softmax
+        return rows | fovea.output(back) | fovea.residual
+
+    def expected(x: Any, of_q: Any, of_k: Any, of_v: Any, back: Any) -> dict[str, Any]:
+        q, k, v = ((x @ w).reshape(2, 5, 2, 4).swapaxes(1, 2) for w in (of_q, of_k, of_v))
+        scores = np.where(np.tri(5, dtype=bool), q @ k.swapaxes(-1, -2) / 2, -np.inf)
+        lse = np.log(np.exp(scores).sum(-1))
+        weights = np.exp(scores - lse[..., None])
+        entropy = -(weights * np.log(weights, where=weights > 0, out=np.zeros_like(weights))).sum(-1)
+        result = (weights @ v).swapaxes(1, 2).reshape(2, 5, 8) @ back + x
+        rows = {"lse": lse, "weights": weights, "scores": scores, "entropy": entropy}
+        return {"result": result, **rows, "best_key": scores.argmax(-1), "column_sums": weights.sum(-2)}
+
+    of_loops = expected(x, **given)
+    found = layer(x, x, x, outputs=tuple(of_loops)[1:], **given)
+    assert found._fields == tuple(of_loops)
+    for name, right in of_loops.items():
+        np.testing.assert_allclose(getattr(found, name), right, rtol=0, atol=1e-12, err_msg=name)
+    of_one = layer(x[0], x[0], x[0], outputs=("lse",), **given)
+    np.testing.assert_allclose(of_one.lse, found.lse[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(of_one.result, found.result[0], rtol=0, atol=1e-12)
+
+    d = layer.gradient(x, x, x, d_result, d_outputs={"lse": d_lse}, **given)
+    gradients = {"x": d.query + d.key + d.value, **d.tables}
+    for name, start in {"x": x, **given}.items():
+        direction = rng.standard_normal(start.shape)
+        ends = [expected(**{"x": x, **given, name: start + e * direction}) for e in (1e-5, -1e-5)]
+        forward, back = (float((e["result"] * d_result).sum() + (e["lse"] * d_lse).sum()) for e in ends)
+        assert abs((forward - back) / 2e-5 - float((gradients[name] * direction).sum())) < 1e-6, name
 
 
 def biased_at_end() -> Any:

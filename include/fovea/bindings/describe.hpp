@@ -224,28 +224,12 @@ void find_gradients(Kernel const& kernel, std::vector<argument_description>& arg
     }(std::make_index_sequence<std::tuple_size_v<Parameters>>());
 }
 
-/// The heads of a specification: a number where a projection makes them.
-template <attention_spec A>
-std::string heads_of() {
-    if constexpr (projection<decltype(A::project)>) {
-        constexpr int heads = decltype(A::project)::heads_type::query;
-        if (heads != 1) return std::to_string(heads);
-    }
-    return "heads";
-}
-
 /// An output of a kernel that computes in T.
 template <fixed_string Name, class Kernel, class T>
 output_description description_of_output(bool has_gradients) {
     using A = typename decltype(specification_type<Kernel, T>())::type;
-    constexpr auto text = text_of_output<Name>;
-    std::string axes = text.of == numbers_for::keys    ? "keys"
-                     : text.of == numbers_for::queries ? "queries"
-                                                       : "queries, keys";
-    if constexpr (text.name == "weights" && is_over_edges<A> && is_takes<Kernel>)
-        axes = Kernel::arguments::arguments[graphs_of<Kernel, T>().first].name;
-    return {std::string(text.name), std::string(type_name<output_element<Name, T>>),
-            "(batch, " + heads_of<A>() + ", " + axes + ")", has_gradients && takes_gradient_of<A, Name>};
+    return {std::string(Name.view()), std::string(type_name<output_element<Name, T>>),
+            shape_of_output<Name, Kernel, T>(), has_gradients && takes_gradient_of<A, Name>};
 }
 
 /// A kernel for some element types; `expression` is what names it, which stands for it where its words cannot be told

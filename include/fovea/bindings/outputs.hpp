@@ -14,6 +14,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -109,6 +110,29 @@ constexpr bool has_outputs() {
     } else {
         return true;
     }
+}
+
+/// The heads of a specification: a number where a projection makes them.
+template <attention_spec A>
+std::string heads_of() {
+    if constexpr (projection<decltype(A::project)>) {
+        constexpr int heads = decltype(A::project)::heads_type::query;
+        if (heads != 1) return std::to_string(heads);
+    }
+    return "heads";
+}
+
+/// The extents of an output as a library lists them.
+template <fixed_string Name, class Kernel, class T>
+std::string shape_of_output() {
+    using A = typename decltype(specification_type<Kernel, T>())::type;
+    constexpr auto text = text_of_output<Name>;
+    std::string axes = text.of == numbers_for::keys    ? "keys"
+                     : text.of == numbers_for::queries ? "queries"
+                                                       : "queries, keys";
+    if constexpr (text.name == "weights" && is_over_edges<A> && is_takes<Kernel>)
+        axes = Kernel::arguments::arguments[graphs_of<Kernel, T>().first].name;
+    return "(batch, " + heads_of<A>() + ", " + axes + ")";
 }
 
 /// Whether the result of a specification has the rows of the query and the features of the value.

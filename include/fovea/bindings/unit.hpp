@@ -209,31 +209,37 @@ private:
     fovea_value const* values_;
 };
 
-/// One call of C++: of a specification, or of one that its arguments make, over pages or sequences where it is so made;
-/// `asked` are outputs beside the result.
-template <class Types, class Kernel, class... Asked>
-void attend_operands(threads const& executor, workspace& scratch, fovea_array const* operands,
-                     fovea_value const* values, Kernel const& kernel, Asked const&... asked) {
+/// Calls use(specification, query, key, value) as attend takes them: of a specification, or of one that its arguments
+/// make, over pages or sequences where it is so made.
+template <class Types, class Kernel, class Use>
+void with_operands(fovea_array const* operands, fovea_value const* values, Kernel const& kernel, Use const& use) {
     auto const query = array_of<typename Types::query const>(operands[0]);
     auto const key = rows_of<typename Types::key>(operands[1], "key");
     auto const value = rows_of<typename Types::value>(operands[2], "value");
-    auto const result = array_of<typename Types::result>(operands[3]);
     if constexpr (attention_spec<Kernel>) {
-        attend(executor, scratch, kernel, query, operand_of_rows(key), operand_of_rows(value), result, asked...);
+        use(kernel, query, operand_of_rows(key), operand_of_rows(value));
     } else {
         arguments_of_call<Kernel, typename Types::number> const arguments(operands, values);
         auto const spec = arguments.specification(kernel);
         if constexpr (Kernel::paged) {
             auto const table = arguments.page_table();
-            attend(executor, scratch, spec, query, operand_of_rows(paged(key, table)),
-                   operand_of_rows(paged(value, table)), result, asked...);
+            use(spec, query, operand_of_rows(paged(key, table)), operand_of_rows(paged(value, table)));
         } else if constexpr (Kernel::ragged) {
-            attend(executor, scratch, ragged(arguments.offsets(0), arguments.offsets(1)), spec, query,
-                   operand_of_rows(key), operand_of_rows(value), result, asked...);
+            use(ragged(arguments.offsets(0), arguments.offsets(1)), spec, query, operand_of_rows(key),
+                operand_of_rows(value));
         } else {
-            attend(executor, scratch, spec, query, operand_of_rows(key), operand_of_rows(value), result, asked...);
+            use(spec, query, operand_of_rows(key), operand_of_rows(value));
         }
     }
+}
+
+/// One call of C++; `asked` are outputs beside the result.
+template <class Types, class Kernel, class... Asked>
+void attend_operands(threads const& executor, workspace& scratch, fovea_array const* operands,
+                     fovea_value const* values, Kernel const& kernel, Asked const&... asked) {
+    auto const result = array_of<typename Types::result>(operands[3]);
+    with_operands<Types>(operands, values, kernel,
+                         [&](auto const&... each) { attend(executor, scratch, each..., result, asked...); });
 }
 
 /// Does something with the threads and the scratch memory of a call, and makes a status of what it throws.
