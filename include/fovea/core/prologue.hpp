@@ -15,6 +15,8 @@
 #undef Bool
 #pragma push_macro("None")
 #undef None
+#pragma push_macro("index")
+#undef index
 // Unreal Engine
 #pragma push_macro("check")
 #undef check
@@ -60,3 +62,14 @@
 #undef major
 #pragma push_macro("minor")
 #undef minor
+// <term.h>
+#pragma push_macro("bell")
+#undef bell
+#pragma push_macro("columns")
+#undef columns
+#pragma push_macro("device_type")
+#undef device_type
+#pragma push_macro("label_width")
+#undef label_width
+#pragma push_macro("lines")
+#undef lines

@@ -263,9 +263,9 @@ class key_lanes_sums {
         if constexpr (Call::selects) {
             index_t const key = context.normalizer(row).selected(s);
             for (index_t c = 0; c < n; ++c)
-                to[c] = key < 0
-                          ? out{0}
-                          : static_cast<out>(context.operands.value(row.batch, row.head / context.tile_heads, key, c));
+                to[c] = static_cast<out>(
+                    key < 0 ? T{0}
+                            : static_cast<T>(context.operands.value(row.batch, row.head / context.tile_heads, key, c)));
         } else {
             T const factor = Call::whole_rows ? T{1} : normalizing::finish(context.normalizer(row), s);
             if constexpr (Call::is_linear)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Words of <X11/Xlib.h> and <X11/Xutil.h>.
+// Words of <X11/Xlib.h>, <X11/Xutil.h> and <X11/Xos.h>.
 #define Bool int
 #define Status int
 #define True 1
@@ -25,3 +25,4 @@
 #define FocusIn 9
 #define Expose 12
 #define NoValue 0x0000
+#define index(s, c) (strchr((s), (c)))
