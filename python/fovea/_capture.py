@@ -147,7 +147,7 @@ def _rebound(function: types.FunctionType, captured: Captured) -> Callable[..., 
     captured.names |= names_in(code)
     changed = {
         name: captured.stand_in(around[name], Variable(name, around))
-        for name in names_in(code)
+        for name in globals_in(code)
         if name in around
     }
     same = all(changed[name] is around[name] for name in changed)
@@ -171,13 +171,20 @@ def _rebound(function: types.FunctionType, captured: Captured) -> Callable[..., 
 
 @functools.lru_cache(maxsize=256)
 def names_in(code: types.CodeType) -> frozenset[str]:
-    """The names of globals in a function and in those that it defines."""
-    reads = ("LOAD_GLOBAL", "LOAD_NAME")  # names of attributes are in co_names too
+    """The names of globals and attributes in a function and in those that it defines."""
+    return frozenset(code.co_names).union(*map(names_in, _codes_in(code)))
+
+
+@functools.lru_cache(maxsize=256)
+def globals_in(code: types.CodeType) -> frozenset[str]:
+    """The names of globals alone."""
+    reads = ("LOAD_GLOBAL", "LOAD_NAME")
     names = frozenset(each.argval for each in dis.get_instructions(code) if each.opname in reads)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= names_in(constant)
-    return names
+    return names.union(*map(globals_in, _codes_in(code)))
+
+
+def _codes_in(code: types.CodeType) -> list[types.CodeType]:
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
 def _templates() -> dict[tuple[bool, bool], types.CodeType]:

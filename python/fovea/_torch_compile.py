@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch as typed_torch
 
-from ._capture import FIXED, NUMBERS, Captured, Variable, is_array, is_of_package, names_in
+from ._capture import FIXED, NUMBERS, Captured, Variable, globals_in, is_array, is_of_package, names_in
 from ._graph import Graph
 from ._kernel import KernelOrMethod, TracedKernel
 from ._source import Source
@@ -258,9 +258,9 @@ class _Reads:
         if is_of_package(function) or function.__code__ in self._functions:
             return
         self._functions.add(function.__code__)
-        names, around = names_in(function.__code__), function.__globals__
-        self._names |= names
-        for name in sorted(names & around.keys()):
+        around = function.__globals__
+        self._names |= names_in(function.__code__)
+        for name in sorted(globals_in(function.__code__) & around.keys()):
             self._see(around[name], Variable(name, around).reader())
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._see(cell.cell_contents, Variable(name, around, cell).reader())
