@@ -10,9 +10,12 @@ include(CheckCXXSourceCompiles)
 # same for every machine are therefore linked, one folder each, into a place without any others.
 function(fovea_borrow result root header)
     string(REGEX MATCH "^[^/]+" folder ${header})
-    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/host-headers)
-    file(CREATE_LINK ${root}/${folder} ${CMAKE_BINARY_DIR}/host-headers/${folder} SYMBOLIC)
-    set(${result} ${CMAKE_BINARY_DIR}/host-headers PARENT_SCOPE)
+    set(place ${CMAKE_BINARY_DIR}/host-headers)
+    if(NOT root STREQUAL place) # where it is linked already
+        file(MAKE_DIRECTORY ${place})
+        file(CREATE_LINK ${root}/${folder} ${place}/${folder} SYMBOLIC)
+    endif()
+    set(${result} ${place} PARENT_SCOPE)
 endfunction()
 
 # Sets FOVEA_<NAME>_INCLUDE_DIR to the folder in which `header` is found, or fetches `url` at `tag`.
