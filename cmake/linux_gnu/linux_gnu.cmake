@@ -11,10 +11,4 @@ find_program(CMAKE_CXX_COMPILER NAMES ${target}-g++ ${target}-g++-12 REQUIRED)
 string(APPEND CMAKE_CXX_FLAGS_INIT " -Wno-psabi")
 set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator} -L /usr/${target})
 
-# Compiled libraries and their packages must be the target's. Headers may be the host's: cmake/dependencies.cmake
-# takes those that are the same for every machine, one folder at a time.
-set(CMAKE_FIND_ROOT_PATH /usr/${target})
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
+include(${CMAKE_CURRENT_LIST_DIR}/../root_of_target.cmake)

@@ -197,7 +197,7 @@ class TracedKernel:
         source, values = self.read(arguments)
         type_name = types_of(q, k, v, out, dtype)
         threads = 1 if threads is None else threads
-        asked = None if outputs is None else outputs_among(outputs, self.__name__, OUTPUTS)
+        asked = self.outputs_asked(outputs)
         library = self.library(source, type_name, "kernel", asked or ())
         if out is None and asked is None:
             result = self._repeats(library, KERNEL, (q, k, v), values, type_name, threads)
@@ -308,9 +308,9 @@ class TracedKernel:
 
         return follow(self, *how)
 
-    def outputs_asked(self, outputs: Iterable[str]) -> tuple[str, ...]:
-        """The names of outputs that a call asks for."""
-        return outputs_among(outputs, self.__name__, OUTPUTS)
+    def outputs_asked(self, outputs: Iterable[str] | None) -> tuple[str, ...] | None:
+        """The names of outputs that a call asks for; None for the result alone."""
+        return None if outputs is None else outputs_among(outputs, self.__name__, OUTPUTS)
 
     def library(self, source: Source, type_name: str, purpose: str, outputs: tuple[str, ...] = ()) -> Library:
         """The library that a kernel is compiled into; for its gradients, for outputs, or to explain it, another one."""

@@ -13,9 +13,8 @@ from torch.autograd import forward_ad
 from ._arrays import as_numpy
 from ._errors import ArgumentError, UnsupportedError
 from ._info import ElementTypes
-from ._outputs import outputs_among
 from ._repeat import OfNumPy, RepeatedCall, RepeatedGradient, Repeats
-from ._source import KERNEL, OUTPUTS
+from ._source import KERNEL
 from ._types import types_named, types_of
 
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
@@ -100,22 +99,12 @@ def _is_dual(x: Any) -> bool:
     return isinstance(x, torch.Tensor) and _unpack_dual(x).tangent is not None
 
 
-def in_eager(
-    kernel: Any,
-    q: Any,
-    k: Any,
-    v: Any,
-    out: Any,
-    threads: int | None,
-    dtype: str | None,
-    outputs: Any,
-    arguments: dict[str, Any],
-) -> Any:
-    """The call itself."""
+def in_eager(kernel: Any, *of_call: Any) -> Any:
+    """The call itself, which takes what `call` does."""
     calls = kernel.calls_on_tensors
     if calls is None:
         calls = kernel.calls_on_tensors = Calls(kernel)
-    return calls(q, k, v, out, threads, dtype, outputs, arguments)
+    return calls(*of_call)
 
 
 def type_name_of(q: Any) -> str:
@@ -148,7 +137,7 @@ class Calls:
         """The result: a tensor, part of autograd where one that it depends on requires a gradient; with `outputs` a
         tuple of it and these, of which `lse` is part of autograd too."""
         source, values = self._kernel.read(arguments)
-        asked = None if outputs is None else self._kernel.outputs_asked(outputs)
+        asked = self._kernel.outputs_asked(outputs)
         if type(k) is np.ndarray or type(v) is np.ndarray:
             k, v = torch.as_tensor(k), torch.as_tensor(v)
         type_name = _TYPES.get(q.dtype) if dtype is None and out is None and q.dtype == k.dtype == v.dtype else None

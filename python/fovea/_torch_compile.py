@@ -126,7 +126,7 @@ def follow(
     """The attribute of a kernel that has what a graph has of it; empty where that would not see all that is read."""
     given = {name: 0 if name in drawn else _stand_in(*of) for name, *of in kinds}
     source, values = kernel.read(given)
-    asked = None if outputs is None else kernel.outputs_asked(outputs)
+    asked = kernel.outputs_asked(outputs)
     if not keeps_shape(source):
         return ""
     try:

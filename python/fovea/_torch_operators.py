@@ -43,7 +43,7 @@ _OF_NUMBERS = {"condition": bool, "integer": int, "real": float}
 def call(kernel: Any, q: Any, k: Any, v: Any, threads: int | None, outputs: Any, arguments: dict[str, Any]) -> Any:
     """A call in which Python sees tensors that stand for others."""
     source, values = kernel.read(arguments)
-    asked = None if outputs is None else kernel.outputs_asked(outputs)
+    asked = kernel.outputs_asked(outputs)
     text = text_of(kernel, source, asked, threads)
     of_call = _described(text)
     of_call.require_shape()

@@ -59,14 +59,12 @@ struct portable {
     static constexpr int registers = 16;
 };
 
-/// Vectors of 16, 32 or 64 bytes made of plain arrays: to test widths the machine lacks.
-/// With a matrix unit it is that of AMX, in plain C++ as well.
+/// Vectors of 32 or 64 bytes made of plain arrays: to test widths the machine lacks. With a matrix unit it is that of
+/// AMX, in plain C++ as well.
 template <int Bytes, int Registers = 16, bool Matrix_unit = false>
-    requires(Bytes == 16 || Bytes == 32 || Bytes == 64)
+    requires(Bytes == 32 || Bytes == 64)
 struct emulated {
-    static constexpr std::string_view name = Bytes == 16 ? "emulated<16>"
-                                           : Bytes == 32 ? "emulated<32>"
-                                                         : "emulated<64>";
+    static constexpr std::string_view name = Bytes == 32 ? "emulated<32>" : "emulated<64>";
     static constexpr int vector_bytes = Bytes;
     static constexpr int registers = Registers;
 };
