@@ -6,17 +6,7 @@
 
 include(CheckCXXSourceCompiles)
 
-# A cross compiler has a C library of its own and must not search the host's /usr/include; headers there that are the
-# same for every machine are therefore linked, one folder each, into a place without any others.
-function(fovea_borrow result root header)
-    string(REGEX MATCH "^[^/]+" folder ${header})
-    set(place ${CMAKE_BINARY_DIR}/host-headers)
-    if(NOT root STREQUAL place) # where it is linked already
-        file(MAKE_DIRECTORY ${place})
-        file(CREATE_LINK ${root}/${folder} ${place}/${folder} SYMBOLIC)
-    endif()
-    set(${result} ${place} PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/host_headers.cmake)
 
 # Sets FOVEA_<NAME>_INCLUDE_DIR to the folder in which `header` is found, or fetches `url` at `tag`.
 # `inside` is the include folder within a fetched copy.
@@ -30,8 +20,8 @@ function(fovea_find_headers name header url tag inside)
         FetchContent_MakeAvailable(${name})
         string(TOLOWER ${name} lower)
         set(${variable} ${${lower}_SOURCE_DIR}/${inside})
-    elseif(CMAKE_CROSSCOMPILING AND ${variable} MATCHES "^/usr/include/?$")
-        fovea_borrow(${variable} ${${variable}} ${header})
+    else()
+        fovea_borrow_in_cross_builds(${variable} ${header})
     endif()
     message(STATUS "${header}: ${${variable}}")
     set(${variable} ${${variable}} PARENT_SCOPE)

@@ -13,6 +13,7 @@ macro(fovea_not_found sentence)
 endmacro()
 
 # The libraries whose headers fovea includes.
+include("${CMAKE_CURRENT_LIST_DIR}/host_headers.cmake")
 foreach(dependency IN ITEMS "XSIMD xsimd/xsimd.hpp xsimd" "HANA boost/hana.hpp Boost.Hana")
     separate_arguments(dependency)
     list(GET dependency 0 name)
@@ -23,6 +24,7 @@ foreach(dependency IN ITEMS "XSIMD xsimd/xsimd.hpp xsimd" "HANA boost/hana.hpp B
         fovea_not_found("fovea includes <${header}>: install ${library}, or set FOVEA_${name}_INCLUDE_DIR")
         return()
     endif()
+    fovea_borrow_in_cross_builds(FOVEA_${name}_INCLUDE_DIR ${header})
 endforeach()
 
 # A project that has added fovea as a folder has the target already.

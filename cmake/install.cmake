@@ -16,7 +16,7 @@ install(EXPORT fovea NAMESPACE fovea:: FILE fovea-targets.cmake DESTINATION ${pa
 write_basic_package_version_file(fovea-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(
     FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea-config-version.cmake cmake/fovea-config.cmake cmake/build_note.cmake
-          cmake/compiled.cmake cmake/kernels.cmake cmake/mpi.cmake src/compiled.cpp
+          cmake/compiled.cmake cmake/host_headers.cmake cmake/kernels.cmake cmake/mpi.cmake src/compiled.cpp
     DESTINATION ${package_dir}
 )
 install(DIRECTORY src/bindings DESTINATION ${package_dir})

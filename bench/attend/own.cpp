@@ -22,6 +22,7 @@ index_t visible_pairs() {
     return pairs;
 }
 
+template <class Arch>
 void own_row(benchmark::State& state) {
     auto o = bench::operands_of<float>(sizes);
     auto const slope = fovea::param(fovea::view<float const, 1>(slopes, {8}));
@@ -30,7 +31,9 @@ void own_row(benchmark::State& state) {
                     | fovea::where(q_idx - kv_idx < own::width || kv_idx < own::sinks) | fovea::softmax
                     | fovea::weighted_sum;
     fovea::workspace scratch;
-    auto const surface = bench::attend_call(o, scratch, spec);
+    auto const surface = [&] {
+        fovea::attend_on<Arch>(fovea::serial, scratch, spec, o.query, o.key, o.value, o.result);
+    };
     surface();
     auto by_hand = o.result;
     own kernel(sizes.length);
@@ -47,6 +50,11 @@ void own_row(benchmark::State& state) {
                           bench::over_hand(hand));
 }
 
-bench::family const rows([] { bench::add<float>("attend/own", sizes, own_row); });
+bench::family const rows([] {
+    using fovea::arch::best, fovea::arch::portable;
+    bench::add<float>("attend/own", sizes, own_row<best>);
+    if constexpr (best::vector_bytes == portable::vector_bytes)  // that of the loop by hand too
+        bench::add<float>("attend/own_portable", sizes, own_row<portable>);
+});
 
 }  // namespace

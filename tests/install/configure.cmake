@@ -72,6 +72,14 @@ add_executable(${folder} ../${folder}.cpp)\ntarget_link_libraries(${folder} PRIV
 endforeach()
 configures("add_subdirectory(one)\nadd_subdirectory(two)")
 
+# A compiler for another machine does not search the host's headers, which are not those of its C library.
+file(REMOVE_RECURSE ${WORK}/build)
+configures("find_package(fovea REQUIRED COMPONENTS headers)
+get_target_property(folders fovea::fovea INTERFACE_INCLUDE_DIRECTORIES)
+if(NOT CMAKE_CROSSCOMPILING OR \"/usr/include\" IN_LIST folders)\nmessage(FATAL_ERROR host)\nendif()"
+           -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64)
+file(REMOVE_RECURSE ${WORK}/build)
+
 is_refused("find_package(fovea REQUIRED COMPONENTS headers hats)"
            "fovea has no component 'hats': its components are headers, compiled, kernels and mpi")
 is_refused("find_package(fovea 0.2 REQUIRED)" "compatible with requested version \"0.2\"")

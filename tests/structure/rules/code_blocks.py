@@ -28,7 +28,7 @@ CHECKED = "blocks of code"
 AT_LEAST = 15
 
 PROGRAMS = ("cpp", "c", "cmake", "python")
-OTHERS = ("text", "math", "sh", "console", "json", "meson")
+OTHERS = ("text", "math", "sh", "console", "json", "meson", "bazel")
 FENCE = re.compile(r"^ *```(.*)$")
 SOURCE = re.compile(r"^ *<!-- ([^ :]+):([^ ]+) -->$")
 DECLARATIONS = re.compile(r"^ *<!-- (?:declarations|docstring): ([^ ]+) -->$")

@@ -89,7 +89,7 @@ public:
             take(worker);
         } catch (...) {
             next_.store(count_, std::memory_order_relaxed);
-            if (!failed_.exchange(true)) failure_ = std::current_exception();
+            if (!failed_.test_and_set()) failure_ = std::current_exception();
         }
 #else
         take(worker);
@@ -125,7 +125,7 @@ private:
     index_t count_;
     std::fenv_t environment_;
     std::atomic<index_t> next_{0};
-    std::atomic<bool> failed_{false};
+    std::atomic_flag failed_;
     std::exception_ptr failure_;
 
     // Written under the guard of the pool.

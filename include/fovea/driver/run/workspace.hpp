@@ -152,18 +152,18 @@ public:
     class call {
     public:
         FOVEA_TAGGED FOVEA_INLINE explicit call(workspace& scratch) : used_(scratch.in_use_.value) {
-            if (used_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+            if (used_.test_and_set(std::memory_order_acquire)) [[unlikely]]
                 refuse();
         }
         call(call const&) = delete;
         call& operator=(call const&) = delete;
-        FOVEA_TAGGED FOVEA_INLINE ~call() { used_.store(false, std::memory_order_release); }
+        FOVEA_TAGGED FOVEA_INLINE ~call() { used_.clear(std::memory_order_release); }
 
     private:
         FOVEA_TAGGED [[noreturn, gnu::cold]] static void refuse() {
             raise_error(std::logic_error("workspace: another call is using it: calls at the same time need one each"));
         }
-        std::atomic<bool>& used_;
+        std::atomic_flag& used_;
         subnormals_as_zero mode_;
     };
 
@@ -232,7 +232,7 @@ private:
 
     /// Not moved with the memory.
     struct flag {
-        std::atomic<bool> value{false};
+        std::atomic_flag value;
         FOVEA_TAGGED flag() {}
         FOVEA_TAGGED flag(flag&&) noexcept {}
         FOVEA_TAGGED flag& operator=(flag&&) noexcept { return *this; }
