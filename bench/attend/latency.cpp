@@ -10,9 +10,9 @@ void latency(bench::shape const& sizes) {
 }
 
 bench::family const rows([] {
-    latency({.heads = 1, .length = 32, .size = 16});              // what stands around an agent
-    latency({.heads = 4, .length = 1, .keys = 256, .size = 32});  // a frame of audio and those before it
-    latency({.heads = 8, .length = 64, .size = 64});              // a board of squares
+    latency({.heads = 1, .length = 32, .size = 16});               // what stands around an agent
+    latency({.heads = 4, .length = 1, .keys = 256, .size = 32});   // a frame of audio and those before it
+    latency({.heads = 8, .length = 64, .size = 64});               // a board of squares
     latency({.heads = 8, .length = 1, .keys = 1024, .size = 64});  // the next token of a small model
 });
 

@@ -18,9 +18,12 @@ memory_region random_region(testing::dice& random) {
     memory_region r;
     r.element = index_t{1} << random.between(0, 2);
     r.rank = static_cast<std::size_t>(1 + random.between(0, 3));
-    for (std::size_t axis = 0; axis < r.rank; ++axis) {
+    bool const packed = random.between(0, 2) == 0;  // as a container's, but for the stride of axes of one element
+    index_t elements = 1;
+    for (std::size_t axis = r.rank; axis-- > 0;) {
         r.extents[axis] = random.between(0, 5);
-        r.strides[axis] = random.between(0, 24) - 8;
+        r.strides[axis] = packed && r.extents[axis] != 1 ? elements : random.between(0, 24) - 8;
+        elements *= r.extents[axis];
     }
     r.data = static_cast<std::uintptr_t>(100000 + random.between(0, 239));
     return r;
@@ -59,7 +62,7 @@ struct addresses {
 
 TEST_CASE("two views share elements exactly where they share an address", "[core]") {
     testing::dice random{2026};
-    int shared = 0, repeated = 0;
+    int shared = 0, repeated = 0, shared_packed = 0, apart_packed = 0;
     constexpr int rounds = 20000;
     for (int i = 0; i < rounds; ++i) {
         auto const a = random_region(random), b = random_region(random);
@@ -73,11 +76,16 @@ TEST_CASE("two views share elements exactly where they share an address", "[core
             CHECK(detail::shares_elements(a, b) == meet);
             CHECK(detail::repeats_elements(a) == of_a.repeats);
         }
+        bool const packed = detail::packed_bytes(a) != 0 && detail::packed_bytes(b) != 0;
         shared += meet;
+        shared_packed += packed && meet;
+        apart_packed += packed && !meet;
         repeated += of_a.repeats;
     }
     CHECK(shared > rounds / 10);
     CHECK(repeated > rounds / 10);
+    CHECK(shared_packed > rounds / 100);
+    CHECK(apart_packed > rounds / 100);
 }
 
 TEST_CASE("large views are decided by their strides", "[core]") {
