@@ -210,8 +210,12 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
         } else if constexpr (kernel::are_scaled<Values>) {
             if (w.rows > 1) for_columns<4, 1>(w.width, tile::lanes, rows_with);
             else for_columns<8, 1>(w.width, tile::lanes, rows_with);
-        } else {
+        } else if (w.rows > 1) {
             for_columns<8, 4, 1>(w.width, tile::lanes, rows_with);
+        } else {  // the sums of a row alone, in columns enough to hide the latency of a multiply-add
+            for_columns<8, 4, 2, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+                add(vectors, c, std::integral_constant<int, 1>{});
+            });
         }
     }
 }

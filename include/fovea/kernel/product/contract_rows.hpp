@@ -119,8 +119,13 @@ template <int Rows, class T, class Arch, class Keys>
                 index_t f = 0;
                 for (; f + run * width <= features; f += run * width)
                     add(std::integral_constant<int, run>{}, f, run * width);
-                if constexpr (packs_at_once<T, Arch, decltype(Keys::rows)> == 1)  // else blocks are whole
+                if constexpr (packs_at_once<T, Arch, decltype(Keys::rows)> == 1) {  // else blocks are whole
+                    if (run > 2 && f + 2 * width <= features) {
+                        add(std::integral_constant<int, 2>{}, f, 2 * width);
+                        f += 2 * width;
+                    }
                     for (; f < features; f += width) add(std::integral_constant<int, 1>{}, f, features - f);
+                }
             }
             unrolled<2>([&](auto i)
                             FOVEA_LAMBDA { unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sums[r][k + i] = sum[i][r]; }); });
