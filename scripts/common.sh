@@ -9,8 +9,9 @@ packages_for() {
         demo) echo g++ libeigen3-dev ;;
         package) echo g++ python3 ;;
         release | asan | tsan) echo g++ "$(packages_for programs)" ;;
-        change | night) echo g++ python3-venv python3-setuptools python3-wheel "$(packages_for programs)" \
-            "$(packages_for docs)" ;;
+        change) echo g++ python3-venv python3-setuptools python3-wheel "$(packages_for programs)" \
+            "$(packages_for site)" ;;
+        night) echo "$(packages_for change)" "$(packages_for webassembly)" "$(packages_for look)" ;;
         clang) echo clang-19 libc++-19-dev libc++abi-19-dev libomp-19-dev "$(packages_for programs)" ;;
         fuzz) echo clang-19 libclang-rt-19-dev "$(packages_for programs)" ;;
         neon) echo g++ g++-aarch64-linux-gnu qemu-user "$(packages_for programs)" ;;
@@ -24,7 +25,10 @@ packages_for() {
         kernels) echo binutils gnuplot-nox jq ;;
         bare_root) echo debootstrap ;;
         fresh) echo git python3 "$(packages_for bare_root)" ;;
-        docs) echo python3 mkdocs mkdocs-material python3-pymdownx libjs-mathjax fonts-mathjax ;;
+        site) echo python3 mkdocs mkdocs-material python3-pymdownx libjs-mathjax fonts-mathjax ;;
+        webassembly) echo clang-19 lld-19 wasi-libc libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 \
+            libclang-rt-19-dev-wasm32 ;;
+        docs) echo "$(packages_for site)" "$(packages_for webassembly)" ;;
         look) echo chromium ;;
         toolchains) echo g++-12 clang-16 clang-19 libc++-19-dev libc++abi-19-dev pkgconf \
             g++-i686-linux-gnu g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-s390x-linux-gnu \

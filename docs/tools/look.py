@@ -30,6 +30,7 @@ PAGES = {
     "performance": "docs/inside/performance.html",
     "map": "docs/map.html",
     "tour": "docs/tour.html",
+    "live": "docs/live.html",
     "search": "index.html?q=softmax",
 }
 WIDTHS = {"desk": 1280, "phone": 390}

@@ -3,9 +3,10 @@
 """Prepares the site: puts all pages of the repository into one folder, in their places, and what they show beside them.
 
 Source files that pages link to become pages too; docs/errors.md gets a heading for each sentence, so that a search
-finds it; the tour and the chart of the benchmarks are added where they have been made.
+finds it; the tour, the page that computes in a browser and the chart of the benchmarks are added where they have been
+made.
 
-    site.py DIR [--tour DIR] [--chart SVG] [--into SITE]
+    site.py DIR [--tour DIR] [--live HTML] [--chart SVG] [--into SITE]
 
 With --into, MkDocs builds the site; the index of its search is then cleared of source files and formulas.
 """
@@ -46,6 +47,7 @@ ORDER = [
             "docs/language.md",
             "docs/writing_a_word.md",
             "docs/tour.md",
+            "docs/browser.md",
             "docs/containers.md",
             "docs/executors.md",
             "docs/kernels.md",
@@ -99,6 +101,7 @@ def main():
     arguments.add_argument(
         "--tour", type=pathlib.Path, help="folder with tour.txt and pictures, as ./run demo leaves it"
     )
+    arguments.add_argument("--live", type=pathlib.Path, help="the page of examples/browser, as ./run docs builds it")
     arguments.add_argument("--chart", type=pathlib.Path, help="the chart of a run of the benchmarks")
     arguments.add_argument("--into", type=pathlib.Path, help="where the site is built")
     options = arguments.parse_args()
@@ -108,6 +111,7 @@ def main():
         if not page.startswith("tests/"):
             site.add_page(page)
     site.add_tour(options.tour)
+    site.add_live(options.live)
     site.add_chart(options.chart)
     site.add_linked_sources()
     site.add_assets()
@@ -197,8 +201,18 @@ class Site:
                 if picture.name in station:
                     shutil.copy(picture, self.folder / "docs" / picture.name)
                     text += f"\n![{picture.stem.replace('_', ' ')}]({picture.name})\n"
+        text += "\n[The club again](browser.md), computed in your browser.\n"
         self.write("docs/tour.md", text)
         self.pages.append("docs/tour.md")
+
+    def add_live(self, live):
+        """The page that computes in a browser, beside the page about it, which begins with a link to it."""
+        if live is None or not live.exists():
+            print("the page that computes in a browser is left out: ./run docs builds it")
+            return
+        shutil.copy(live, self.folder / "docs/live.html")
+        page = self.folder / "docs/browser.md"
+        page.write_text(page.read_text().replace("\n\n", "\n\n**[Open the page](live.html)**\n\n", 1))
 
     def add_chart(self, chart):
         """The chart stands at the beginning of the page on performance, unless that shows one."""

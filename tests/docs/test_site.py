@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The navigation of the site has every page, and the check of a site that was built rejects one where it does not."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import pathlib
 import tempfile
@@ -40,6 +42,29 @@ class Navigation(unittest.TestCase):
         named = ["docs/support.md", "packaging/README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
         self.assertEqual(self.navigation_of(named), [{"Project": named}])
         self.assertEqual(self.navigation_of(["docs/errors.md"]), [{"Errors": "docs/errors.md"}])
+
+
+class LivePage(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.site = site_of_pages.Site(self.folder / "pages")
+        self.site.add_page("docs/browser.md")
+        self.page = self.folder / "pages/docs/browser.md"
+
+    def test_it_stands_beside_the_page_about_it_which_begins_with_a_link(self):
+        live = self.folder / "made.html"
+        live.write_text("<!doctype html>")
+        self.site.add_live(live)
+        self.assertEqual((self.folder / "pages/docs/live.html").read_text(), "<!doctype html>")
+        self.assertEqual(self.page.read_text().split("\n\n")[1], "**[Open the page](live.html)**")
+
+    def test_where_it_is_not_built_nothing_leads_to_it(self):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.site.add_live(self.folder / "nowhere.html")
+        self.assertIn("left out", said.getvalue())
+        self.assertNotIn("](live.html)", self.page.read_text())
 
 
 class BuiltNavigation(unittest.TestCase):

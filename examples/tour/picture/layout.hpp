@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "picture/svg.hpp"
+#include "picture/point.hpp"
 
 #include <utility>
 #include <vector>

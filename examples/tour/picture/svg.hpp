@@ -2,6 +2,7 @@
 #pragma once
 
 #include "picture/colour.hpp"
+#include "picture/point.hpp"
 
 #include <cmath>
 #include <fstream>
@@ -12,10 +13,6 @@
 #include <vector>
 
 namespace picture {
-
-struct point {
-    double x, y;
-};
 
 /// How a text stands on its point.
 struct type_style {
