@@ -9,6 +9,7 @@ toolchain says is in build/toolchains/NAME.log, its files are in build/toolchain
 within it.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -67,8 +68,8 @@ TOOLCHAINS = [
     ),
     Toolchain("windows", "x86_64-w64-mingw32-g++-posix", 20, file="cmake/mingw_w64.cmake", selection="windows",
               options=("-DFOVEA_TEST_LEVEL=quick", "-DFOVEA_BUILD_TOUR=ON")),
-    Toolchain("windows-clang", "clang++-19", 20, flags="--target=x86_64-w64-mingw32", file="cmake/mingw_w64_clang.cmake",
-              selection="windows_clang", options=("-DFOVEA_TEST_LEVEL=quick",)),
+    Toolchain("windows-clang", "clang++-19", 20, flags="--target=x86_64-w64-mingw32",
+              file="cmake/mingw_w64_clang.cmake", selection="windows_clang", options=("-DFOVEA_TEST_LEVEL=quick",)),
 ]
 
 VERSIONS = """
@@ -116,8 +117,9 @@ def processor_time() -> float:
 class Machine:
     """Where commands run: here, or in the scratch root."""
 
-    def __init__(self, in_root: bool):
+    def __init__(self, in_root: bool, environment: dict[str, str] | None = None):
         self.in_root = in_root
+        self.environment = dict(os.environ, LC_ALL="C", **(environment or {}))
         self.tree = pathlib.Path(TREE_IN_ROOT) if in_root else TREE
 
     def run(self, command: list[str], log=subprocess.PIPE, text: str | None = None) -> subprocess.CompletedProcess:
@@ -125,8 +127,8 @@ class Machine:
             where = ["env", f"--chdir={self.tree}", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"]
             command = [DEBIAN_ROOT, "run", str(ROOT), *where, *command]
         return subprocess.run(
-            command, cwd=TREE, env=dict(os.environ, LC_ALL="C"), input=text, stdout=log, stderr=subprocess.STDOUT,
-            text=True, check=False,
+            command, cwd=TREE, env=self.environment, input=text, stdout=log, stderr=subprocess.STDOUT, text=True,
+            check=False,
         )
 
     def from_here(self, path: pathlib.Path) -> pathlib.Path:
@@ -231,20 +233,37 @@ def first_errors(said: str, most: int = 3) -> list[str]:
     return [error[:300] for error in dict.fromkeys(errors)][:most]
 
 
-def start_wine() -> None:
-    """Makes the folder of Wine, and a server that stays for some minutes: programs then start within a second."""
-    try:
-        quiet = dict(os.environ, WINEDEBUG="-all")
-        for command in (["wine", "wineboot", "--init"], ["wineserver", "-p300"]):
-            subprocess.run(command, env=quiet, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    except FileNotFoundError:
-        raise Unusable("there is no Wine") from None
+class Wine:
+    """Wine with a folder of its own, and with its services started: they live as long as this does, and would otherwise
+    hold the output of the program that is the first to start them."""
+
+    def __init__(self) -> None:
+        self.environment = {"WINEPREFIX": str(TREE / PLACE / "wine"), "WINEDEBUG": "-all"}
+
+    def run(self, *command: str) -> None:
+        subprocess.run(
+            command, env=dict(os.environ, **self.environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, check=False,
+        )
+
+    def __enter__(self) -> dict[str, str]:
+        try:
+            self.run("wineserver", "-p")
+            self.run("wine", "wineboot", "--init")
+        except FileNotFoundError:
+            raise Unusable("there is no Wine") from None
+        return self.environment
+
+    def __exit__(self, *_: object) -> None:
+        self.run("wineserver", "-k")
 
 
 def try_toolchain(toolchain: Toolchain, jobs: int) -> Row:
-    machine = Machine(toolchain.in_root)
-    if "mingw" in toolchain.file:
-        start_wine()
+    with Wine() if "mingw" in toolchain.file else contextlib.nullcontext({}) as environment:
+        return build_and_test(toolchain, Machine(toolchain.in_root, environment), jobs)
+
+
+def build_and_test(toolchain: Toolchain, machine: Machine, jobs: int) -> Row:
     log_name = TREE / PLACE / f"{toolchain.name}.log"
     build = machine.tree / PLACE / toolchain.name
     row = Row(toolchain.name, versions(toolchain, machine))
