@@ -4,7 +4,9 @@
 #include <fovea/core/view.hpp>
 
 #ifdef _WIN32
+#ifndef NOMINMAX
 #define NOMINMAX
+#endif
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #undef far
