@@ -1,7 +1,7 @@
 # fovea_add_kernels: a library of compiled kernels for C, and for whatever calls C.
 #
 #   fovea_add_kernels(
-#       TARGET name [STATIC]
+#       TARGET name [STATIC]              not on Windows
 #       SPECS header.hpp...               what the expressions use; a comment above what one names is its description
 #       KERNELS name=expression...        a specification, or takes<"names">(function that returns one)
 #       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
@@ -18,9 +18,12 @@
 # kernel, type and architecture, another one for its outputs, and one for its gradients; each call runs the best architecture of the
 # processor. Of avx512_bf16 and avx512_amx only kernels for 16 bits are built: others gain nothing. Keys and values may
 # also be i8, fp8_e4m3 or fp8_e5m2, or lie in blocks of q8_0, q4_0 or q4_1; gradients are of one type of reals.
-# Everything but the functions of C is local to its architecture: none runs code that was compiled for another.
+# The library exports the functions of C alone. None of its code runs what was compiled for a better architecture.
 include_guard(GLOBAL)
 set(fovea_bindings_dir ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
+
+# All architectures, from the least of a processor to its best.
+set(fovea_bindings_archs sse2 avx2 avx512 avx512_bf16 avx512_amx neon portable CACHE INTERNAL "")
 
 # The processors of which an architecture is one, as CMAKE_SYSTEM_PROCESSOR names them.
 foreach(arch IN ITEMS sse2 avx2 avx512 avx512_bf16 avx512_amx)
@@ -211,23 +214,28 @@ macro(fovea_read_kernels)
         list(APPEND given_TYPES ${name})
     endforeach()
     list(REMOVE_DUPLICATES given_TYPES)
-    list(REMOVE_DUPLICATES given_ARCHS)
     set(others ${given_ARCHS})
     set(given_ARCHS)
     foreach(arch IN LISTS others)
-        if(NOT DEFINED fovea_bindings_flags_${arch})
-            message(
-                FATAL_ERROR
-                    "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, avx512_amx, neon, "
-                    "portable"
-            )
-        elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_${arch}}")
+        if(NOT arch IN_LIST fovea_bindings_archs)
+            list(JOIN fovea_bindings_archs ", " known)
+            message(FATAL_ERROR "fovea_add_kernels: ARCHS '${arch}' is not one of ${known}")
+        endif()
+    endforeach()
+    foreach(arch IN LISTS fovea_bindings_archs)
+        if(arch IN_LIST others AND CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_${arch}}")
             list(APPEND given_ARCHS ${arch})
         endif()
     endforeach()
     if(NOT given_ARCHS)
         message(
             FATAL_ERROR "fovea_add_kernels: none of ARCHS '${others}' is of this processor, ${CMAKE_SYSTEM_PROCESSOR}"
+        )
+    endif()
+    if(given_STATIC AND WIN32)
+        message(
+            FATAL_ERROR
+                "fovea_add_kernels: STATIC is not for Windows, whose linker joins no objects: take it away, for a DLL"
         )
     endif()
 endmacro()
@@ -254,9 +262,12 @@ function(fovea_set_kernel_options target)
                              INTERPROCEDURAL_OPTIMIZATION OFF
     )
     target_compile_options(${target} PRIVATE ${ARGN})
+    if(MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        target_compile_options(${target} PRIVATE -Wa,-muse-unaligned-vector-move)  # the stack has 16 bytes of alignment
+    endif()
 endfunction()
 
-# The objects of one architecture as a single one that defines the functions of C and nothing else.
+# The objects of one architecture, which define the functions of C and, for the linker to merge, functions of templates.
 function(fovea_add_kernel_units result target arch types kernels)
     set(optimised $<$<CONFIG:>:-O3> $<$<CONFIG:>:-DNDEBUG>)
     fovea_find_bindings_file(unit bindings/unit.cpp.in)
@@ -291,7 +302,7 @@ function(fovea_add_kernel_units result target arch types kernels)
                 set(source ${directory}/${arch}/${name}.cpp)
                 configure_file(${unit} ${source} @ONLY)
                 list(APPEND sources ${source})
-                string(APPEND symbols "${FUNCTION}\n")
+                list(APPEND symbols ${FUNCTION})
             endforeach()
         endforeach()
     endforeach()
@@ -299,8 +310,6 @@ function(fovea_add_kernel_units result target arch types kernels)
     if(NOT sources)
         return()
     endif()
-    file(CONFIGURE OUTPUT ${directory}/${arch}/functions.txt CONTENT "${symbols}")
-
     set(units ${target}_${arch})
     add_library(${units} OBJECT ${sources})
     fovea_set_kernel_options(
@@ -314,16 +323,55 @@ function(fovea_add_kernel_units result target arch types kernels)
         target_precompile_headers(${units} PRIVATE <fovea/fovea.hpp> <fovea/bindings/unit.hpp>)
         set_source_files_properties(${engine} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
-    set(object ${directory}/${target}_${arch}.o)
+    set(objects "$<FILTER:$<TARGET_OBJECTS:${units}>,EXCLUDE,[.][gp]ch$>")
+    if(given_STATIC OR (APPLE AND NOT "${given_ARCHS}" STREQUAL arch))
+        fovea_join_objects(objects ${units} "${objects}" "${symbols}")
+    endif()
+    set(${result} ${objects} PARENT_SCOPE)
+endfunction()
+
+# Objects as a single one in which everything but the named functions is local. A static library needs it: what it merges
+# with is in the program, where other code may come to call what was compiled for a better architecture. So does the
+# linker of macOS, which does not keep the first of several functions of one name, but the one with the largest alignment.
+function(fovea_join_objects result units objects symbols)
+    set(object ${directory}/${units}.o)
+    set(functions ${directory}/${units}.functions.txt)
+    if(APPLE)
+        list(TRANSFORM symbols PREPEND _)
+        set(join ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,-exported_symbols_list,${functions} -o ${object} "${objects}")
+    else()
+        set(join ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${object}.all "${objects}"
+                 COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${functions} ${object}.all ${object})
+    endif()
+    list(JOIN symbols "\n" symbols)
+    file(CONFIGURE OUTPUT ${functions} CONTENT "${symbols}\n")
     add_custom_command(
-        OUTPUT ${object}
-        COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${object}.all
-                "$<FILTER:$<TARGET_OBJECTS:${units}>,EXCLUDE,[.][gp]ch$>"
-        COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${directory}/${arch}/functions.txt ${object}.all ${object}
-        DEPENDS ${units} $<TARGET_OBJECTS:${units}> ${directory}/${arch}/functions.txt
-        COMMENT "Joining ${target} for ${arch}" VERBATIM COMMAND_EXPAND_LISTS
+        OUTPUT ${object} COMMAND ${join} DEPENDS ${units} $<TARGET_OBJECTS:${units}> ${functions}
+        COMMENT "Joining ${units}" VERBATIM COMMAND_EXPAND_LISTS
     )
+    set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
     set(${result} ${object} PARENT_SCOPE)
+endfunction()
+
+# What a shared library exports: the functions of C, and nothing that the linker could merge with code of others.
+function(fovea_export_kernels target)
+    if(WIN32)
+        target_sources(${target} PRIVATE ${directory}/${target}.def)
+        set_source_files_properties(${directory}/${target}.def PROPERTIES GENERATED ON)
+        if(MINGW)
+            target_link_options(${target} PRIVATE -static)  # whoever loads it has no libraries of the compiler
+        endif()
+        return()
+    endif()
+    set(list ${directory}/exported.txt)
+    if(APPLE)
+        file(CONFIGURE OUTPUT ${list} CONTENT "_${target}_*\n")
+        target_link_options(${target} PRIVATE LINKER:-exported_symbols_list,${list})
+    else()
+        file(CONFIGURE OUTPUT ${list} CONTENT "{ global: ${target}_*; local: *; };\n")
+        target_link_options(${target} PRIVATE LINKER:--version-script=${list})
+    endif()
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${list})
 endfunction()
 
 # name_assembly: the inner loops of each unit, with the lines they come from. All of a unit is compiled in one piece.
@@ -399,7 +447,8 @@ function(fovea_add_kernel_description target baseline types kernels)
     endif()
     add_custom_command(
         OUTPUT ${directory}/written
-        BYPRODUCTS ${directory}/${target}.h ${directory}/${target}.cpp ${directory}/${target}.md
+        BYPRODUCTS ${directory}/${target}.h ${directory}/${target}.cpp ${directory}/${target}.def
+                   ${directory}/${target}.md
         COMMAND ${program} ${fovea_bindings_types} ${directory}
         COMMAND ${CMAKE_COMMAND} -E touch ${directory}/written
         DEPENDS ${program} ${fovea_bindings_types}
@@ -425,10 +474,12 @@ function(fovea_add_kernels)
     )
     mark_as_advanced(fovea_bindings_types)
 
-    set(objects)
+    # In a shared library the linker keeps the first of several functions of one name. Whatever calls such a function has
+    # one of its own, and the least architecture comes first: no code comes to call what was compiled for a better one.
+    set(objects $<TARGET_OBJECTS:${target}_dispatch>)
     foreach(arch IN LISTS given_ARCHS)
-        fovea_add_kernel_units(object ${target} ${arch} "${given_TYPES}" "${given_KERNELS}")
-        list(APPEND objects ${object})
+        fovea_add_kernel_units(units ${target} ${arch} "${given_TYPES}" "${given_KERNELS}")
+        list(APPEND objects ${units})
     endforeach()
     if(given_ASSEMBLY)
         fovea_add_kernel_assembly(${target} "${given_ARCHS}")
@@ -439,12 +490,17 @@ function(fovea_add_kernels)
     if(given_STATIC)
         set(kind STATIC)
     endif()
-    add_library(${target} ${kind} ${directory}/${target}.cpp ${objects})
+    add_library(${target}_dispatch OBJECT ${directory}/${target}.cpp)
+    add_dependencies(${target}_dispatch ${target}_written)
+    fovea_set_kernel_options(${target}_dispatch ${fovea_bindings_flags_${baseline}} $<$<CONFIG:>:-O2>)
+    add_library(${target} ${kind} ${objects})
     add_dependencies(${target} ${target}_written)
-    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    if(NOT given_STATIC)
+        fovea_export_kernels(${target})
+    endif()
     set_source_files_properties(${directory}/${target}.cpp PROPERTIES GENERATED ON)
-    fovea_set_kernel_options(${target} ${fovea_bindings_flags_${baseline}} $<$<CONFIG:>:-O2>)
-    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(${target} PRIVATE fovea::fovea)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX INTERPROCEDURAL_OPTIMIZATION OFF)
     target_include_directories(${target} INTERFACE ${directory})
     set_target_properties(
         ${target} PROPERTIES FOVEA_KERNELS "${given_KERNELS}" FOVEA_TYPES "${given_TYPES}" FOVEA_ARCHS "${given_ARCHS}"

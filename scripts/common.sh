@@ -12,13 +12,14 @@ packages_for() {
         change) echo g++ python3-venv python3-setuptools python3-wheel "$(packages_for programs)" \
             "$(packages_for site)" ;;
         night) echo "$(packages_for change)" "$(packages_for webassembly)" "$(packages_for look)" ;;
-        clang) echo clang-19 libc++-19-dev libc++abi-19-dev libomp-19-dev "$(packages_for programs)" ;;
+        clang) echo clang-19 libc++-19-dev libc++abi-19-dev libomp-19-dev g++-mingw-w64-x86-64-posix \
+            "$(packages_for programs)" ;;
         fuzz) echo clang-19 libclang-rt-19-dev "$(packages_for programs)" ;;
         neon) echo g++ g++-aarch64-linux-gnu qemu-user "$(packages_for programs)" ;;
         tests) echo valgrind qemu-user pkgconf meson python3-numpy python3-pytest mypy \
             libxtensor-dev libdlpack-dev libtbb-dev "$(packages_for mpi)" ;;
         release_archive) echo git python3 ;;
-        wheel) echo g++ binutils python3 python3-numpy python3-setuptools python3-wheel ;;
+        wheel) echo g++ python3 python3-numpy python3-setuptools python3-wheel ;;
         bench) echo libopenblas-dev libdnnl-dev gnuplot-nox jq ;;
         mpi) echo libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
         ranks) echo g++ "$(packages_for mpi)" "$(packages_for programs)" ;;
@@ -32,7 +33,8 @@ packages_for() {
         look) echo chromium ;;
         toolchains) echo g++-12 clang-16 clang-19 libc++-19-dev libc++abi-19-dev pkgconf \
             g++-i686-linux-gnu g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-s390x-linux-gnu \
-            g++-arm-linux-gnueabihf qemu-user g++-mingw-w64-x86-64-posix wine64 wine \
+            g++-arm-linux-gnueabihf qemu-user g++-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-win32 \
+            lld-19 wine64 wine \
             "$(packages_for library)" "$(packages_for programs)" "$(packages_for bare_root)" ;;
         format) echo clang-format-19 ;;
         tidy) echo clang-tidy-19 libxsimd-dev libboost-dev libdlpack-dev libopenmpi-dev ;;

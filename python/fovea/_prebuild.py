@@ -99,7 +99,7 @@ def prebuild(
         raise ArgumentError("kernels must be a mapping of names of C to kernels, and not empty")
     cmake = shutil.which("cmake")
     if cmake is None:
-        raise UnsupportedError("fovea.prebuild needs CMake 3.25 or newer and binutils (on Debian: apt install cmake)")
+        raise UnsupportedError("fovea.prebuild needs CMake 3.25 or newer (on Debian: apt install cmake)")
     texts = {name: kernel if isinstance(kernel, str) else kernel.definition for name, kernel in kernels.items()}
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fovea-prebuild-") as work:

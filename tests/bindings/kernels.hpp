@@ -12,10 +12,15 @@ using namespace fovea::placeholders;
 inline constexpr auto alibi_causal = takes<"slopes(heads)">(
     [](view<float const, 1> slopes) { return scaled_dot | alibi(slopes) | causal | softmax | weighted_sum; });
 
+/// A function of a user's, which each architecture defines by its own instructions, for the linker to merge.
+[[gnu::noinline]] inline float at_most(float most, float x) { return x < most ? x : most; }
+
 /// Scores between -cap and cap:
 /// the tanh of what is divided by it.
-inline constexpr auto capped =
-    takes<"cap">([](float cap) { return scaled_dot | rescore(cap * tanh(score / cap)) | softmax | weighted_sum; });
+inline constexpr auto capped = takes<"cap">([](float cap) {
+    float const limit = at_most(1e30f, cap);
+    return scaled_dot | rescore(limit * tanh(score / limit)) | softmax | weighted_sum;
+});
 
 inline constexpr auto window = takes<"left, right">(
     [](std::int32_t left, index_t right) { return scaled_dot | sliding_window(left, right) | softmax | weighted_sum; });

@@ -1,6 +1,7 @@
 # TYPES and OUTPUTS of fovea_add_kernels: what functions are then called, or given, and what is said of mistakes.
 #
-#   cmake -DKERNELS=cmake/kernels.cmake [-DTYPES=one of them [-DMORE=GRADIENTS name, OUTPUTS name=output]] -P types.cmake
+#   cmake -DKERNELS=cmake/kernels.cmake [-DTYPES=one of them [-DMORE=GRADIENTS name, OUTPUTS name=output, STATIC]
+#         [-DWIN32=ON]] -P types.cmake
 cmake_policy(VERSION 3.25)
 
 if(TYPES)
@@ -14,10 +15,11 @@ if(TYPES)
     return()
 endif()
 
-# require_said(<type> <what is said of it> [GRADIENTS causal] [OUTPUTS output])
+# require_said(<type> <what is said of it> [GRADIENTS causal] [OUTPUTS output] [STATIC])
+set(system)
 function(require_said types expected)
     execute_process(
-        COMMAND ${CMAKE_COMMAND} -DKERNELS=${KERNELS} "-DTYPES=${types}" "-DMORE=${ARGN}" -P
+        COMMAND ${CMAKE_COMMAND} -DKERNELS=${KERNELS} "-DTYPES=${types}" "-DMORE=${ARGN}" ${system} -P
                 ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
         OUTPUT_VARIABLE said ERROR_VARIABLE said
     )
@@ -56,3 +58,8 @@ require_said(f32 "float, fovea::bindings::outputs<\"weights\", \"lse\">{} " OUTP
 require_said(f32 "OUTPUTS 'lse' is no kernel and its outputs: write \"name=lse weights\"" OUTPUTS lse)
 require_said(f32 "OUTPUTS 'alibi=lse': 'alibi' is none of the KERNELS" OUTPUTS alibi=lse)
 require_said(f32 "'state' is not one of lse, weights, scores, entropy, best_key, column_sums" OUTPUTS "causal=lse state")
+
+require_said(f32 "f32: float " STATIC)
+set(system -DWIN32=ON)
+require_said(f32 "f32: float ")
+require_said(f32 "STATIC is not for Windows, whose linker joins no objects: take it away, for a DLL" STATIC)

@@ -6,8 +6,10 @@
 
 #include "catch.hpp"
 
+#ifndef FOVEA_TEST_WITHOUT_FORK
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <cfenv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: native change
+// test: native change posix
 // Elements more than 2^31 apart: positions and strides are never narrowed. The memory is mapped, and most of it never
 // touched.
 #include <fovea/fovea.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: native memory
+// test: native memory posix
 // The memory that a call adds to that of its process grows with the sequence, never with its square.
 #include <fovea/fovea.hpp>
 

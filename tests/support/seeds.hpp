@@ -6,7 +6,9 @@
 
 #include "catch.hpp"
 
+#ifdef __linux__
 #include <unistd.h>
+#endif
 
 #include <array>
 #include <cstdlib>
@@ -47,9 +49,11 @@ inline fovea::testing::dice dice_for(std::string_view part, unsigned number = 0)
 
 /// The command that runs the current test case with the seed of this run again; `more` stands before the program.
 inline std::string how_to_repeat(std::string const& more = "") {
-    std::array<char, 4096> program{};
-    if (readlink("/proc/self/exe", program.data(), program.size() - 1) <= 0)
-        program = {'P', 'R', 'O', 'G', 'R', 'A', 'M'};
+    std::array<char, 4096> program{'P', 'R', 'O', 'G', 'R', 'A', 'M'};
+#ifdef __linux__
+    if (auto const size = readlink("/proc/self/exe", program.data(), program.size() - 1); size > 0)
+        program[static_cast<std::size_t>(size)] = '\0';
+#endif
     return "repeat: FOVEA_SEED=" + std::to_string(of_run()) + " " + more + program.data() + " '"
          + Catch::getResultCapture().getCurrentTestName() + "'";
 }

@@ -9,6 +9,7 @@ toolchain says is in build/toolchains/NAME.log, its files are in build/toolchain
 within it.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -43,6 +44,7 @@ class Toolchain:
     by_name_only: bool = False  # not supported yet
     file: str = ""  # CMake's toolchain file, of another processor or system
     selection: str = "selection"
+    options: tuple[str, ...] = ()  # of CMake
 
 
 # Not all combinations: each value at least once, the oldest together and the newest together.
@@ -64,7 +66,10 @@ TOOLCHAINS = [
             "i386": "i686-linux-gnu",
         }.items()
     ),
-    Toolchain("windows", "x86_64-w64-mingw32-g++-posix", 20, file="cmake/mingw_w64.cmake", selection="windows"),
+    Toolchain("windows", "x86_64-w64-mingw32-g++-posix", 20, file="cmake/mingw_w64.cmake", selection="windows",
+              options=("-DFOVEA_TEST_LEVEL=quick", "-DFOVEA_BUILD_TOUR=ON")),
+    Toolchain("windows-clang", "clang++-19", 20, flags="--target=x86_64-w64-mingw32",
+              file="cmake/mingw_w64_clang.cmake", selection="windows_clang", options=("-DFOVEA_TEST_LEVEL=quick",)),
 ]
 
 VERSIONS = """
@@ -90,6 +95,7 @@ class Row:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    cases: int = 0  # of Catch2, in programs that are one test
     elapsed: float = 0
     processor: float = 0
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -111,8 +117,9 @@ def processor_time() -> float:
 class Machine:
     """Where commands run: here, or in the scratch root."""
 
-    def __init__(self, in_root: bool):
+    def __init__(self, in_root: bool, environment: dict[str, str] | None = None):
         self.in_root = in_root
+        self.environment = dict(os.environ, LC_ALL="C", **(environment or {}))
         self.tree = pathlib.Path(TREE_IN_ROOT) if in_root else TREE
 
     def run(self, command: list[str], log=subprocess.PIPE, text: str | None = None) -> subprocess.CompletedProcess:
@@ -120,8 +127,8 @@ class Machine:
             where = ["env", f"--chdir={self.tree}", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"]
             command = [DEBIAN_ROOT, "run", str(ROOT), *where, *command]
         return subprocess.run(
-            command, cwd=TREE, env=dict(os.environ, LC_ALL="C"), input=text, stdout=log, stderr=subprocess.STDOUT,
-            text=True, check=False,
+            command, cwd=TREE, env=self.environment, input=text, stdout=log, stderr=subprocess.STDOUT, text=True,
+            check=False,
         )
 
     def from_here(self, path: pathlib.Path) -> pathlib.Path:
@@ -207,6 +214,8 @@ def versions(toolchain: Toolchain, machine: Machine) -> list[str]:
 def count_tests(row: Row, results: pathlib.Path) -> None:
     for case in xml.etree.ElementTree.parse(results).getroot().iter("testcase"):
         status = case.get("status")
+        said = case.findtext("system-out") or ""
+        row.cases += sum(int(n or m) for n, m in re.findall(r"\bin (\d+) test cases?\)|\btest cases: +(\d+)", said))
         if status == "run":
             row.passed += 1
         elif status == "fail" or "_NOT_BUILT" in case.get("name", ""):
@@ -224,8 +233,37 @@ def first_errors(said: str, most: int = 3) -> list[str]:
     return [error[:300] for error in dict.fromkeys(errors)][:most]
 
 
+class Wine:
+    """Wine with a folder of its own, and with its services started: they live as long as this does, and would otherwise
+    hold the output of the program that is the first to start them."""
+
+    def __init__(self) -> None:
+        self.environment = {"WINEPREFIX": str(TREE / PLACE / "wine"), "WINEDEBUG": "-all"}
+
+    def run(self, *command: str) -> None:
+        subprocess.run(
+            command, env=dict(os.environ, **self.environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, check=False,
+        )
+
+    def __enter__(self) -> dict[str, str]:
+        try:
+            self.run("wineserver", "-p")
+            self.run("wine", "wineboot", "--init")
+        except FileNotFoundError:
+            raise Unusable("there is no Wine") from None
+        return self.environment
+
+    def __exit__(self, *_: object) -> None:
+        self.run("wineserver", "-k")
+
+
 def try_toolchain(toolchain: Toolchain, jobs: int) -> Row:
-    machine = Machine(toolchain.in_root)
+    with Wine() if "mingw" in toolchain.file else contextlib.nullcontext({}) as environment:
+        return build_and_test(toolchain, Machine(toolchain.in_root, environment), jobs)
+
+
+def build_and_test(toolchain: Toolchain, machine: Machine, jobs: int) -> Row:
     log_name = TREE / PLACE / f"{toolchain.name}.log"
     build = machine.tree / PLACE / toolchain.name
     row = Row(toolchain.name, versions(toolchain, machine))
@@ -234,7 +272,7 @@ def try_toolchain(toolchain: Toolchain, jobs: int) -> Row:
     say(f"{toolchain.name}: {versions_tried}; what it says is in {log_name.relative_to(TREE)}")
     start, used = time.monotonic(), processor_time()
     configure = ["cmake", "--preset", "toolchain", "-B", str(build), f"-DCMAKE_CXX_STANDARD={toolchain.standard}"]
-    configure.append(f"-DFOVEA_TEST_SELECTION=tests/toolchains/{toolchain.selection}.txt")
+    configure += [f"-DFOVEA_TEST_SELECTION=tests/toolchains/{toolchain.selection}.txt", *toolchain.options]
     if toolchain.file:
         configure.append(f"-DCMAKE_TOOLCHAIN_FILE={machine.tree / toolchain.file}")
     else:
@@ -249,11 +287,11 @@ def try_toolchain(toolchain: Toolchain, jobs: int) -> Row:
         if configured:
             machine.run(
                 ["ctest", "--test-dir", str(build), "--parallel", str(jobs), "--output-on-failure",
-                 "--output-junit", str(results)], log
+                 "--test-output-size-passed", "1000000", "--output-junit", str(results)], log
             )
     row.elapsed, row.processor = time.monotonic() - start, processor_time() - used
     said = log_name.read_text(errors="replace")
-    row.notes += re.findall(r"^-- (.*(?:is|are) skipped.*)$", said, re.MULTILINE)
+    row.notes += re.findall(r"^-- (.*(?:(?:is|are) (?:skipped|left out)|left to a longer test).*)$", said, re.MULTILINE)
     if not configured:
         row.failed += 1
         row.notes.append(f"CMake fails: {log_name.relative_to(TREE)}")
@@ -278,6 +316,8 @@ def print_table(rows: list[Row]) -> None:
         cells = [c.ljust(w) if i < 7 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths))]
         print("  ".join(cells).rstrip())
     for row in rows:
+        if row.cases:
+            print(f"{row.name}: {row.cases} cases in programs that count as one test each")
         for note in row.notes:
             print(f"{row.name}: {note}")
 

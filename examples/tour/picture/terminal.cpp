@@ -3,7 +3,12 @@
 #include "picture/heat_map.hpp"
 
 #include <cstdio>
+
+#ifdef _WIN32
+#include <io.h>
+#else
 #include <unistd.h>
+#endif
 
 namespace picture {
 namespace {
@@ -40,7 +45,7 @@ void print_shaded(float weight) {
 }  // namespace
 
 void print_heat_map(heat_map const& map) {
-    auto const print_cell = isatty(STDOUT_FILENO) ? print_coloured : print_shaded;
+    auto const print_cell = isatty(fileno(stdout)) ? print_coloured : print_shaded;
     std::printf("    %-*s", label, "");
     for (auto const& key : map.keys) print_word(key, cell);
     std::puts("");

@@ -23,7 +23,7 @@ namespace fovea::FOVEA_SET {
 /// use `out`, or uses scores, features or the key.
 template <class E>
 struct map_t : stage<role::finish> {
-    [[no_unique_address]] E body{};
+    FOVEA_NO_UNIQUE_ADDRESS E body{};
 
     constexpr map_t() = default;
     constexpr explicit map_t(E const& e) : body(e) {}

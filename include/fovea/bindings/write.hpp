@@ -297,6 +297,17 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
     to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
 }
 
+/// The functions of the header, as a linker for Windows reads what a library exports.
+inline void write_exports(std::ostream& to, library_description const& all) {
+    to << "EXPORTS\n";
+    for (char const* const name : {"workspace_create", "workspace_destroy", "bindings_version", "kernels", "quantize"})
+        to << "    " << all.name << "_" << name << "\n";
+    for (auto const& f : cache_functions) to << "    " << all.name << "_cache_" << f.name << "\n";
+    to << "    " << all.name << "_cache_destroy\n";
+    for (auto const& k : all.kernels)
+        for (auto const& f : entry_points_of(all, k)) to << "    " << f.name << "\n";
+}
+
 /// The types of the arrays of a kernel, where they differ.
 inline std::string elements_of(kernel_description const& k) {
     auto const& [query, key, value, result] = k.types;

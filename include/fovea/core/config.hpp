@@ -3,8 +3,8 @@
 #pragma once
 
 // Clang stops at the first line, and says nothing of what it does not understand further on; other compilers, and Clang
-// with -w, say the second. Apple's Clang 15 is Clang 16.
-#if !defined(__GNUC__) || (defined(__clang__) && __clang_major__ < 15) \
+// with -w, say the second. Apple's Clang 15 is Clang 16; clang-cl is Clang that does not say it is compatible with GCC.
+#if !(defined(__GNUC__) || defined(__clang__)) || (defined(__clang__) && __clang_major__ < 15) \
     || (defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 16)
 #ifdef __clang__
 #pragma clang diagnostic fatal "-W#warnings"
@@ -33,14 +33,22 @@
 #define FOVEA_INLINE [[gnu::always_inline]] inline
 #define FOVEA_LAMBDA __attribute__((always_inline))
 #endif
-#define FOVEA_RESTRICT __restrict__
+#define FOVEA_RESTRICT __restrict
+
+// Empty members take no room beside others; to the ABI of MSVC the attribute of the standard says nothing.
+#ifdef _MSC_VER
+#define FOVEA_NO_UNIQUE_ADDRESS [[msvc::no_unique_address]]
+#else
+#define FOVEA_NO_UNIQUE_ADDRESS [[no_unique_address]]
+#endif
 
 // Code that no specification changes is compiled in each unit or, for programs with many specifications, once: in
 // src/compiled.cpp, from which units that define FOVEA_COMPILED have it. A program may link that more than once, for
-// instance in two libraries; what has the same name is then the same code, of which the linker keeps one.
+// instance in two libraries; what has the same name is then the same code, of which the linker keeps one: an inline
+// function that is there although nothing in its unit calls it. A weak one would be found by no other unit on Windows.
 #ifdef FOVEA_COMPILED
 #define FOVEA_ONCE
-#define FOVEA_ONCE_DEFINED [[gnu::weak]]
+#define FOVEA_ONCE_DEFINED [[gnu::used]] inline
 #else
 #define FOVEA_ONCE inline
 #define FOVEA_ONCE_DEFINED inline

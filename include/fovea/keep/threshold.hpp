@@ -38,7 +38,7 @@ struct threshold_of_row : key_selection {
 template <class E>
 struct threshold_t : key_selection {
     static constexpr bool idempotent = true;
-    [[no_unique_address]] E number{};
+    FOVEA_NO_UNIQUE_ADDRESS E number{};
 
     constexpr threshold_t() = default;
     constexpr explicit threshold_t(E const& e) : number(e) {}

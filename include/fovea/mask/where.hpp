@@ -24,7 +24,7 @@ namespace fovea::FOVEA_SET {
 /// Errors: at compile time, for scores, features, numbers, and functions with parameters that are not `auto`.
 template <class E>
 struct where_t : stage<role::mask> {
-    [[no_unique_address]] E condition{};
+    FOVEA_NO_UNIQUE_ADDRESS E condition{};
 
     constexpr where_t() = default;
     constexpr explicit where_t(E const& e) : condition(e) {}

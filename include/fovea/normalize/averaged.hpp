@@ -21,7 +21,7 @@ namespace fovea::FOVEA_SET {
 /// Source: Wortsman et al. 2023, section 3, with n in place of the length.
 template <class E>
 struct averaged_t : stage<role::normalizer> {
-    [[no_unique_address]] E body{};
+    FOVEA_NO_UNIQUE_ADDRESS E body{};
 
     constexpr averaged_t() = default;
     constexpr explicit averaged_t(E const& e) : body(e) {}

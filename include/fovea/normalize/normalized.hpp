@@ -21,7 +21,7 @@ namespace fovea::FOVEA_SET {
 /// Errors: those of `weigh`.
 template <class E>
 struct normalized_t : stage<role::normalizer> {
-    [[no_unique_address]] E body{};
+    FOVEA_NO_UNIQUE_ADDRESS E body{};
     double eps = 0;
 
     constexpr normalized_t() = default;

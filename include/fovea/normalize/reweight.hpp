@@ -23,7 +23,7 @@ namespace fovea::FOVEA_SET {
 /// Source: the operator FlexAttention of ONNX, its prob_mod.
 template <class E>
 struct reweight_t : stage<role::reweighting> {
-    [[no_unique_address]] E body{};
+    FOVEA_NO_UNIQUE_ADDRESS E body{};
 
     constexpr reweight_t() = default;
     constexpr explicit reweight_t(E const& e) : body(e) {}

@@ -64,7 +64,7 @@ private:
 /// Source: Xiao et al. 2024, section 3.3.
 template <class E>
 struct softmax_with_sink_t : stage<role::normalizer> {
-    [[no_unique_address]] E sink{};
+    FOVEA_NO_UNIQUE_ADDRESS E sink{};
 
     constexpr softmax_with_sink_t() = default;
     constexpr explicit softmax_with_sink_t(E const& e) : sink(e) {}

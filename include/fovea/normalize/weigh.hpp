@@ -22,7 +22,7 @@ namespace fovea::FOVEA_SET {
 /// Source: Ramapuram et al. 2024 (sigmoid); Wortsman et al. 2023 (relu); So et al. 2021 (squared relu).
 template <class E>
 struct weigh_t : stage<role::normalizer> {
-    [[no_unique_address]] E body{};
+    FOVEA_NO_UNIQUE_ADDRESS E body{};
 
     constexpr weigh_t() = default;
     constexpr explicit weigh_t(E const& e) : body(e) {}

@@ -27,9 +27,9 @@ namespace fovea::FOVEA_SET {
 template <row_map Query, row_map Key, row_map Value, class Heads>
 struct project_t : stage<role::projection> {
     using heads_type = Heads;
-    [[no_unique_address]] Query query{};
-    [[no_unique_address]] Key key{};
-    [[no_unique_address]] Value value{};
+    FOVEA_NO_UNIQUE_ADDRESS Query query{};
+    FOVEA_NO_UNIQUE_ADDRESS Key key{};
+    FOVEA_NO_UNIQUE_ADDRESS Value value{};
 
     constexpr project_t() = default;
     constexpr project_t(Query const& q, Key const& k, Value const& v) : query(q), key(k), value(v) {}

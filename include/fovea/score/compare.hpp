@@ -22,7 +22,7 @@ namespace fovea::FOVEA_SET {
 /// Errors: shape_error where features do not fit. At compile time, for `score`, and for a feature outside sum().
 template <class E>
 struct compare_t : stage<role::score> {
-    [[no_unique_address]] E body{};
+    FOVEA_NO_UNIQUE_ADDRESS E body{};
 
     constexpr compare_t() = default;
     constexpr explicit compare_t(E const& e) : body(e) {}

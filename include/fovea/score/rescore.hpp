@@ -24,7 +24,7 @@ namespace fovea::FOVEA_SET {
 /// Errors: shape_error where a table has fewer elements than the call reads. At compile time, without `score`.
 template <class E>
 struct rescore_t : stage<role::rescoring> {
-    [[no_unique_address]] E body{};
+    FOVEA_NO_UNIQUE_ADDRESS E body{};
 
     constexpr rescore_t() = default;
     constexpr explicit rescore_t(E const& e) : body(e) {}

@@ -30,11 +30,11 @@ struct no_aggregator_t : stage<role::aggregator> {
 template <class Project, class Score, class Mask, class Normalize, class Aggregate>
 struct attention {
     using attention_tag = void;
-    [[no_unique_address]] Project project{};
-    [[no_unique_address]] Score score{};
-    [[no_unique_address]] Mask mask{};
-    [[no_unique_address]] Normalize normalize{};
-    [[no_unique_address]] Aggregate aggregate{};
+    FOVEA_NO_UNIQUE_ADDRESS Project project{};
+    FOVEA_NO_UNIQUE_ADDRESS Score score{};
+    FOVEA_NO_UNIQUE_ADDRESS Mask mask{};
+    FOVEA_NO_UNIQUE_ADDRESS Normalize normalize{};
+    FOVEA_NO_UNIQUE_ADDRESS Aggregate aggregate{};
 };
 
 using empty_attention = attention<unprojected_t, no_score_t, everything_t, no_normalizer_t, no_aggregator_t>;
@@ -54,8 +54,8 @@ using attention_within = decltype(detail::find_attention(std::declval<Of const&>
 /// A score followed by a rescoring; the rescoring's `score` is the score before it.
 template <class Score, class Rescore>
 struct rescored : stage<role::score> {
-    [[no_unique_address]] Score first{};
-    [[no_unique_address]] Rescore second{};
+    FOVEA_NO_UNIQUE_ADDRESS Score first{};
+    FOVEA_NO_UNIQUE_ADDRESS Rescore second{};
 
     constexpr rescored() = default;
     constexpr rescored(Score const& a, Rescore const& b) : first(a), second(b) {}
@@ -68,8 +68,8 @@ struct rescored : stage<role::score> {
 /// A normalizer followed by a reweighting: an expression of `weight`, which is what the normalizer gave.
 template <class Normalize, class Reweight>
 struct reweighted : stage<role::normalizer> {
-    [[no_unique_address]] Normalize first{};
-    [[no_unique_address]] Reweight second{};
+    FOVEA_NO_UNIQUE_ADDRESS Normalize first{};
+    FOVEA_NO_UNIQUE_ADDRESS Reweight second{};
 
     constexpr reweighted() = default;
     constexpr reweighted(Normalize const& a, Reweight const& b) : first(a), second(b) {}
@@ -100,8 +100,8 @@ struct intersection : stage<role::mask> {
     static_assert(
         !(enumerating_mask<First> && enumerating_mask<Second>),
         "fovea: both masks list the keys of each query; a specification takes one list of keys; add conditions to it");
-    [[no_unique_address]] First first{};
-    [[no_unique_address]] Second second{};
+    FOVEA_NO_UNIQUE_ADDRESS First first{};
+    FOVEA_NO_UNIQUE_ADDRESS Second second{};
 
     constexpr intersection() = default;
     constexpr intersection(First const& a, Second const& b) : first(a), second(b) {}
@@ -118,8 +118,8 @@ struct intersection : stage<role::mask> {
 /// An aggregator, or a finish, followed by a further finish.
 template <class First, class Second>
 struct finished : stage<role::aggregator> {
-    [[no_unique_address]] First first{};
-    [[no_unique_address]] Second second{};
+    FOVEA_NO_UNIQUE_ADDRESS First first{};
+    FOVEA_NO_UNIQUE_ADDRESS Second second{};
 
     constexpr finished() = default;
     constexpr finished(First const& a, Second const& b) : first(a), second(b) {}

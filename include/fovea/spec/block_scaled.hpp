@@ -83,7 +83,7 @@ struct block_scaled_rows {
 
     Numbers numbers;
     Scales scales;
-    [[no_unique_address]] Zeros zeros;
+    FOVEA_NO_UNIQUE_ADDRESS Zeros zeros;
     extents_t<4> extents;
     index_t block;  // features that share a scale
 
@@ -322,7 +322,7 @@ private:
 
     view<Integer, 4> integers_;
     view<Scale, 4> scales_;
-    [[no_unique_address]] zeros_type zeros_;
+    FOVEA_NO_UNIQUE_ADDRESS zeros_type zeros_;
     bool computes_scales_, computes_zeros_ = false;
 };
 

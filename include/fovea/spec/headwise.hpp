@@ -39,8 +39,8 @@ template <row_map First, head_map Second>
 struct headwise {
     using row_map_tag = void;
     using headwise_tag = void;
-    [[no_unique_address]] First first{};
-    [[no_unique_address]] Second second{};
+    FOVEA_NO_UNIQUE_ADDRESS First first{};
+    FOVEA_NO_UNIQUE_ADDRESS Second second{};
 
     constexpr headwise() = default;
     constexpr headwise(First const& a, Second const& b) : first(a), second(b) {}
@@ -64,8 +64,8 @@ template <row_map First, row_map Second>
 struct successive {
     using row_map_tag = void;
     using successive_tag = void;
-    [[no_unique_address]] First first{};
-    [[no_unique_address]] Second second{};
+    FOVEA_NO_UNIQUE_ADDRESS First first{};
+    FOVEA_NO_UNIQUE_ADDRESS Second second{};
 
     constexpr successive() = default;
     constexpr successive(First const& a, Second const& b) : first(a), second(b) {}

@@ -31,7 +31,7 @@ struct q8_blocks_t {
 template <class Format>
 struct precision_t {
     using precision_tag = void;
-    [[no_unique_address]] Format format;
+    FOVEA_NO_UNIQUE_ADDRESS Format format;
 };
 
 /// An aggregator whose products, or those of the scores, may be computed so.

@@ -29,8 +29,8 @@ struct recurrence : stage<role::aggregator> {
     using recurrence_tag = void;
     static constexpr bool gated = !std::is_same_v<Gate, no_gate_t>;
     static constexpr bool corrected = !std::is_same_v<Correction, no_correction_t>;
-    [[no_unique_address]] Gate gate{};
-    [[no_unique_address]] Correction correction{};
+    FOVEA_NO_UNIQUE_ADDRESS Gate gate{};
+    FOVEA_NO_UNIQUE_ADDRESS Correction correction{};
 
     constexpr recurrence() = default;
     constexpr recurrence(Gate const& g, Correction const& c) : gate(g), correction(c) {}

@@ -89,7 +89,7 @@ struct state_in_pieces<Normalize, T, true> {
 /// The stage that keeps the keys of a selection; what normalizes them follows.
 template <selection Selection>
 struct keep_t : stage<role::selection> {
-    [[no_unique_address]] Selection selection{};
+    FOVEA_NO_UNIQUE_ADDRESS Selection selection{};
 
     constexpr keep_t() = default;
     constexpr explicit keep_t(Selection const& s) : selection(s) {}
@@ -104,8 +104,8 @@ struct keep_t : stage<role::selection> {
 /// It is a normalizer of the class of what follows where the selection needs no row, and one of whole rows elsewhere.
 template <class Selection, class Normalize>
 struct kept : stage<role::normalizer> {
-    [[no_unique_address]] keep_t<Selection> first{};
-    [[no_unique_address]] Normalize second{};
+    FOVEA_NO_UNIQUE_ADDRESS keep_t<Selection> first{};
+    FOVEA_NO_UNIQUE_ADDRESS Normalize second{};
 
     static constexpr bool excluded_vanish = requires { requires Normalize::excluded_vanish; };
     static constexpr bool takes_lanes = requires { requires Normalize::takes_lanes; };

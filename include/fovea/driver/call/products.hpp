@@ -27,8 +27,8 @@ template <>
 struct scopes_of<> {};
 template <class First, class... Others>
 struct scopes_of<First, Others...> {
-    [[no_unique_address]] std::conditional_t<(std::is_same_v<First, Others> || ...), scopes_of<>, First> first;
-    [[no_unique_address]] scopes_of<Others...> others;
+    FOVEA_NO_UNIQUE_ADDRESS std::conditional_t<(std::is_same_v<First, Others> || ...), scopes_of<>, First> first;
+    FOVEA_NO_UNIQUE_ADDRESS scopes_of<Others...> others;
 };
 
 /// An executor whose tasks run in scopes.

@@ -13,11 +13,16 @@
 #endif
 
 #if defined(_WIN32)
-// As <windows.h> declares them, whose macros are not for every program.
+// As <windows.h> declares them, whose macros are not for every program; MinGW's imports some of them otherwise.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
+#endif
 extern "C" {
 struct _RTL_SRWLOCK;
 struct _RTL_CONDITION_VARIABLE;
 struct _SECURITY_ATTRIBUTES;
+struct HINSTANCE__;
 __declspec(dllimport) void __stdcall AcquireSRWLockExclusive(_RTL_SRWLOCK*);
 __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 __declspec(dllimport) int __stdcall SleepConditionVariableSRW(_RTL_CONDITION_VARIABLE*, _RTL_SRWLOCK*, unsigned long,
@@ -30,7 +35,11 @@ __declspec(dllimport) unsigned long __stdcall WaitForSingleObject(void*, unsigne
 __declspec(dllimport) int __stdcall CloseHandle(void*);
 __declspec(dllimport) int __stdcall SwitchToThread();
 __declspec(dllimport) unsigned long __stdcall GetActiveProcessorCount(unsigned short);
+__declspec(dllimport) int __stdcall GetModuleHandleExA(unsigned long, char const*, HINSTANCE__**);
 }
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 #endif
 
 namespace fovea::FOVEA_SET::driver::system {
@@ -62,6 +71,7 @@ class thread {
 public:
     template <class Self, void (*Run)(Self&)>
     bool start(Self& self) {
+        keep_library();
         handle_ = ::CreateThread(
             nullptr, 0, [](void* of) __stdcall->unsigned long {
                 Run(*static_cast<Self*>(of));
@@ -79,6 +89,14 @@ public:
     static void in_child_of_fork(void (*)()) {}
 
 private:
+    /// A DLL with threads stays until the program ends: while one is unloaded, Windows lets no thread end, so that
+    /// waiting for one would not either.
+    static void keep_library() {
+        static char const within = 0;
+        constexpr unsigned long forever_by_address = 1 | 4;
+        HINSTANCE__* library = nullptr;
+        ::GetModuleHandleExA(forever_by_address, &within, &library);
+    }
     void* handle_ = nullptr;
 };
 

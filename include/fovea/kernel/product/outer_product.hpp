@@ -52,8 +52,8 @@ using unit_stride = constant_stride<1>;
 template <class T, class RowStride, class StepStride>
 struct broadcast_operand {
     T const* first;
-    [[no_unique_address]] RowStride row_stride;
-    [[no_unique_address]] StepStride step_stride;
+    FOVEA_NO_UNIQUE_ADDRESS RowStride row_stride;
+    FOVEA_NO_UNIQUE_ADDRESS StepStride step_stride;
 
     FOVEA_INLINE T operator()(index_t r, index_t i) const { return first[r * row_stride + i * step_stride]; }
     FOVEA_INLINE broadcast_operand from_row(index_t r) const {

@@ -108,7 +108,7 @@ template <class Numbers, class Scales, class Zeros>
 struct scaled_rows {
     Numbers numbers;
     Scales scales;
-    [[no_unique_address]] Zeros zeros;
+    FOVEA_NO_UNIQUE_ADDRESS Zeros zeros;
     shared_scale shared;
     index_t feature = 0;
 

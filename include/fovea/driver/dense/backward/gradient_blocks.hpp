@@ -237,7 +237,7 @@ private:
         });
     }
 
-    [[no_unique_address]] transposed_keys<Blocking> transposed_;
+    FOVEA_NO_UNIQUE_ADDRESS transposed_keys<Blocking> transposed_;
     Call const& call_;
     index_t width_;
     bool splits_;
