@@ -46,6 +46,21 @@
 #define FOVEA_ONCE_DEFINED inline
 #endif
 
+// 1 for a macro that is defined as 1, otherwise 0.
+#define FOVEA_HAS(macro) FOVEA_HAS_VALUE(macro)
+#define FOVEA_HAS_VALUE(value) FOVEA_SECOND(FOVEA_COMMA_AFTER_##value 1, 0, )
+#define FOVEA_SECOND(...) FOVEA_SECOND_NOW(__VA_ARGS__)
+#define FOVEA_SECOND_NOW(first, second, ...) second
+#define FOVEA_COMMA_AFTER_1 0,
+
+// Functions that decide what is computed and check it, and compute little themselves: in units that are compiled for
+// size they are small rather than fast.
+#if FOVEA_HAS(FOVEA_SIZE)
+#define FOVEA_CONTROL [[gnu::cold]]
+#else
+#define FOVEA_CONTROL
+#endif
+
 // Of a function that two translation units define with one name the linker keeps either. So that units compiled for
 // different instruction sets can stand in one program, all of the library lies in an inline namespace that is named
 // after what the unit may use: `namespace fovea::FOVEA_SET`. Only types that such units hand to each other (views,
@@ -56,18 +71,11 @@
 #define FOVEA_TEXT(name) FOVEA_TEXT_NOW(name)
 #define FOVEA_TEXT_NOW(name) #name
 
-// 1 for a macro that is defined as 1, otherwise 0.
-#define FOVEA_HAS(macro) FOVEA_HAS_VALUE(macro)
-#define FOVEA_HAS_VALUE(value) FOVEA_SECOND(FOVEA_COMMA_AFTER_##value 1, 0, )
-#define FOVEA_SECOND(...) FOVEA_SECOND_NOW(__VA_ARGS__)
-#define FOVEA_SECOND_NOW(first, second, ...) second
-#define FOVEA_COMMA_AFTER_1 0,
-
 // A hexadecimal digit for four of them.
 #define FOVEA_DIGIT(a, b, c, d) \
-    FOVEA_JOIN(FOVEA_HEX_, FOVEA_HAS(a), FOVEA_HAS(b), FOVEA_HAS(c), FOVEA_HAS(d), , , , , , , , )
+    FOVEA_JOIN(FOVEA_HEX_, FOVEA_HAS(a), FOVEA_HAS(b), FOVEA_HAS(c), FOVEA_HAS(d), , , , , , , , , )
 #define FOVEA_JOIN(...) FOVEA_JOIN_NOW(__VA_ARGS__)
-#define FOVEA_JOIN_NOW(a, b, c, d, e, f, g, h, i, j, k, l, m) a##b##c##d##e##f##g##h##i##j##k##l##m
+#define FOVEA_JOIN_NOW(a, b, c, d, e, f, g, h, i, j, k, l, m, n) a##b##c##d##e##f##g##h##i##j##k##l##m##n
 #define FOVEA_HEX_0000 0
 #define FOVEA_HEX_0001 1
 #define FOVEA_HEX_0010 2
@@ -100,4 +108,9 @@
                            __ARM_FEATURE_BF16),                                                                \
                FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__),   \
                FOVEA_DIGIT(__ALTIVEC__, __VSX__, __POWER9_VECTOR__, __VX__),                                   \
-               FOVEA_DIGIT(__ARM_NEON, __riscv_vector, __loongarch_sx, __wasm_simd128__))
+               FOVEA_DIGIT(__ARM_NEON, __riscv_vector, __loongarch_sx, __wasm_simd128__), FOVEA_DIGIT(FOVEA_SIZE, , , ))
+
+namespace fovea::FOVEA_SET {
+/// True in units that are compiled for size (FOVEA_SIZE): fewer ways to run a call, each of which takes more of them.
+inline constexpr bool for_size = FOVEA_HAS(FOVEA_SIZE);
+}  // namespace fovea::FOVEA_SET
