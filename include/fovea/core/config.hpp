@@ -95,20 +95,20 @@
 
 // A feature that a compiler does not know is none. FOVEA_MATRIX_UNIT is a choice of the user, and the last is no
 // instruction: functions that may take everything for finite may not be shared either.
-#define FOVEA_SET_NAME                                                                                         \
-    FOVEA_JOIN(set_, FOVEA_DIGIT(__SSE3__, __SSSE3__, __SSE4_1__, __SSE4_2__),                                 \
-               FOVEA_DIGIT(__POPCNT__, __LZCNT__, __BMI__, __BMI2__),                                          \
-               FOVEA_DIGIT(__MOVBE__, __F16C__, __AVX__, __AVX2__),                                            \
-               FOVEA_DIGIT(__FMA__, __AVXVNNI__, __AVX512F__, __AVX512CD__),                                   \
-               FOVEA_DIGIT(__AVX512BW__, __AVX512DQ__, __AVX512VL__, __AVX512IFMA__),                          \
-               FOVEA_DIGIT(__AVX512VBMI__, __AVX512VBMI2__, __AVX512VNNI__, __AVX512BITALG__),                 \
-               FOVEA_DIGIT(__AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__, __GFNI__),                     \
-               FOVEA_DIGIT(FOVEA_MATRIX_UNIT, __AMX_INT8__, __AMX_BF16__, __APX_F__),                          \
-               FOVEA_DIGIT(__ARM_FEATURE_ATOMICS, __ARM_FEATURE_DOTPROD, __ARM_FEATURE_FP16_VECTOR_ARITHMETIC, \
-                           __ARM_FEATURE_BF16),                                                                \
-               FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__),   \
-               FOVEA_DIGIT(__ALTIVEC__, __VSX__, __POWER9_VECTOR__, __VX__),                                   \
-               FOVEA_DIGIT(__ARM_NEON, __riscv_vector, __loongarch_sx, __wasm_simd128__), FOVEA_DIGIT(FOVEA_SIZE, , , ))
+#define FOVEA_SET_NAME                                                                                              \
+    FOVEA_JOIN(                                                                                                     \
+        set_, FOVEA_DIGIT(__SSE3__, __SSSE3__, __SSE4_1__, __SSE4_2__),                                             \
+        FOVEA_DIGIT(__POPCNT__, __LZCNT__, __BMI__, __BMI2__), FOVEA_DIGIT(__MOVBE__, __F16C__, __AVX__, __AVX2__), \
+        FOVEA_DIGIT(__FMA__, __AVXVNNI__, __AVX512F__, __AVX512CD__),                                               \
+        FOVEA_DIGIT(__AVX512BW__, __AVX512DQ__, __AVX512VL__, __AVX512IFMA__),                                      \
+        FOVEA_DIGIT(__AVX512VBMI__, __AVX512VBMI2__, __AVX512VNNI__, __AVX512BITALG__),                             \
+        FOVEA_DIGIT(__AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__, __GFNI__),                                 \
+        FOVEA_DIGIT(FOVEA_MATRIX_UNIT, __AMX_INT8__, __AMX_BF16__, __APX_F__),                                      \
+        FOVEA_DIGIT(__ARM_FEATURE_ATOMICS, __ARM_FEATURE_DOTPROD, __ARM_FEATURE_FP16_VECTOR_ARITHMETIC,             \
+                    __ARM_FEATURE_BF16),                                                                            \
+        FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__),               \
+        FOVEA_DIGIT(__ALTIVEC__, __VSX__, __POWER9_VECTOR__, __VX__),                                               \
+        FOVEA_DIGIT(__ARM_NEON, __riscv_vector, __loongarch_sx, __wasm_simd128__), FOVEA_DIGIT(FOVEA_SIZE, , , ))
 
 namespace fovea::FOVEA_SET {
 /// True in units that are compiled for size (FOVEA_SIZE): fewer ways to run a call, each of which takes more of them.

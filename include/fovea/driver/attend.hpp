@@ -115,7 +115,7 @@ void attend(Executor const&, workspace&, ill_formed, Arguments const&...) {}
 /// all workers on each.
 template <class Arch, executor Executor, class Index, attention_spec A, class... Arguments>
 FOVEA_CONTROL void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
-               Arguments&&... arguments) {
+                             Arguments&&... arguments) {
     if constexpr (detail::is_call<Arguments...>()) {
         auto const call = bind_call(detail::ragged_attention<Index, A>{a, all}, arguments...);
         if constexpr (!is_ill_formed<decltype(call)>) {

@@ -217,9 +217,8 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
     std::string text = "score       " + driver::explain_score(a, n, how) + "\nmask        "
                      + driver::explain_mask(a, left) + "\nnormalize   " + driver::explain_normalizer(a)
                      + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
-                     + ": " + explain_traversal<Arch>(how, n) + "\n"
-                     + plan::explain_size(how) + explain_precision<T, Arch, Operands, A>(how, may_use_unit)
-                     + "work        "
+                     + ": " + explain_traversal<Arch>(how, n) + "\n" + plan::explain_size(how)
+                     + explain_precision<T, Arch, Operands, A>(how, may_use_unit) + "work        "
                      + plan::explain_work(operations, bytes.read, bytes.written) + "\n";
     for (auto const& sentence : find_slow<T, Arch>(a, n, how, left)) text += "slow        " + sentence + "\n";
     return text;

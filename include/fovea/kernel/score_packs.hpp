@@ -117,7 +117,8 @@ FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
     return sum.total(V(0));
 }
 
-/// Packs of scores, at most packs_in_sequence, in one chain a quarter of that, become weights, f of themselves; returns the sum of each lane.
+/// Packs of scores, at most packs_in_sequence, in one chain a quarter of that, become weights, f of themselves; returns
+/// the sum of each lane.
 template <class Normalize, class T, class Arch, class F, class Steps>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step, Steps* beside) {
     using vector = pack<T, Arch>;

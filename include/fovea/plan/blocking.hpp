@@ -106,7 +106,9 @@ struct key_lanes_blocking {
     static constexpr index_t steps_for(index_t features) { return round_up(features, lanes); }
     static constexpr index_t states = rows;
     /// Rows that are multiplied at a time with keys in place, by two keys.
-    static constexpr int rows_in_place(index_t count) { return count == 1 || !compiled.register_heights ? 1 : height(1); }
+    static constexpr int rows_in_place(index_t count) {
+        return count == 1 || !compiled.register_heights ? 1 : height(1);
+    }
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
     /// The most vectors of a value at a time, for few rows.

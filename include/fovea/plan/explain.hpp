@@ -321,7 +321,7 @@ void explain_undecided(Predicate const& predicate, box const& all, counted_block
     sentences.push_back(text);
 }
 
-/// What units that are compiled for size leave out of a dense call: a line, or nothing.
+/// The line that says what units for size leave out of a dense call, or nothing.
 inline std::string explain_size(call_plan const& how) {
     if (!for_size || how.by == traversal::listed_keys || how.by == traversal::running_state) return "";
     return "built       for size: one orientation, a key in each lane; register tiles of one height; the keys of few "

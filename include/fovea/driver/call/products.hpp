@@ -167,7 +167,8 @@ void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
 
 /// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
 template <class Arch, class T, class Aggregate>
-FOVEA_CONTROL void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w, kernel::prefetch_queue& next) {
+FOVEA_CONTROL void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w,
+                                   kernel::prefetch_queue& next) {
     using tile = plan::key_lanes_blocking<T, Arch>;
     auto piece = w.all;
     piece.keys = kernel::steps_over<Aggregate>(piece.keys);

@@ -43,9 +43,9 @@ public:
           entries_(std::clamp<index_t>(wanted.entries, 1, std::max<index_t>(blocks_, 1))),
           steps_per_line_(Blocking::steps_per_line(ceil_div(call.rows, Blocking::register_rows))),
           stride_(wanted.stride),
-          prefetches_(plan::compiled.prefetches
-                      && (Blocking::queries_in_lanes
-                          || (entries_ == 1 && call.planned.keys != plan::reading::in_place))),
+          prefetches_(
+              plan::compiled.prefetches
+              && (Blocking::queries_in_lanes || (entries_ == 1 && call.planned.keys != plan::reading::in_place))),
           stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
           holds_(memory.template take<contents>(entries_)) {
         if (entry_elements_ > 0) memory_ = memory.template take<T>(entries_ * entry_elements_);

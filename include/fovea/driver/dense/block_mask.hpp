@@ -137,7 +137,7 @@ public:
 
 private:
     FOVEA_CONTROL visible_runs<Blocking> find_runs(box const& where, index_t first, index_t last, truth seen,
-                                     bool whole_panels) const;
+                                                   bool whole_panels) const;
     static visible_runs<Blocking> all_mixed(index_t first, index_t last, bool whole_panels);
     void classify(rows_and_keys const& all, index_t first, index_t last, truth* panels) const;
 

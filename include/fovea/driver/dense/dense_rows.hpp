@@ -175,7 +175,7 @@ private:
 /// output sums over queries.
 template <class Blocking, class Executor, class F>
 FOVEA_CONTROL void for_row_blocks(Executor const& executor, workspace& scratch, dense_rows const& call,
-                    bool outputs_reduce_over_queries, F const& f) {
+                                  bool outputs_reduce_over_queries, F const& f) {
     index_t const blocks = ceil_div(call.rows, Blocking::block_rows);
     index_t const head_groups = call.batches * call.head_groups, workers = executor.workers();
     index_t const row_shares = shares(outputs_reduce_over_queries ? 1 : workers, head_groups, blocks);

@@ -51,15 +51,14 @@ public:
             constexpr bool as_they_are = std::is_same_v<product, kernel::number_product<T, Arch>>
                                       && std::is_same_v<std::remove_cvref_t<decltype(p.of_query)>, q_t>
                                       && std::is_same_v<element, T>;
-            if constexpr (!plan::compiled.transposed_queries) {
-                // in the layout for keys in place
-            } else if constexpr (Call::packs_keys && as_they_are) {
+            constexpr bool transposes = Call::packs_keys && plan::compiled.transposed_queries;
+            if constexpr (transposes && as_they_are) {
                 if (!in_place) {
                     auto queries = rows.strided(context, context.operands.query);
                     queries.skip(first_feature);
                     return products<T, Arch>::transpose({queries, scales, destination});
                 }
-            } else if constexpr (Call::packs_keys) {
+            } else if constexpr (transposes) {
                 if (!in_place) return product::transpose(p.of_query, row, base, scale, destination);
             }
             std::fill_n(to, plane(kernel::steps_over<typename product::step>(features)) * rows.width, T{0});
@@ -70,16 +69,17 @@ public:
                                            value.store(to + (pack * rows.width + r) * tile::lanes);
                                        });
             };
-            if constexpr (plan::compiled.transposed_queries || std::is_same_v<typename stored::template packed_product_of<product>, product>)
-                lay_out(std::type_identity<product>{});
-            else if (in_place) lay_out(std::type_identity<product>{});
-            else lay_out(std::type_identity<typename stored::template packed_product_of<product>>{});
+            using packed = typename stored::template packed_product_of<product>;
+            if constexpr (!plan::compiled.transposed_queries && !std::is_same_v<packed, product>)
+                if (!in_place) return lay_out(std::type_identity<packed>{});
+            lay_out(std::type_identity<product>{});
         });
     }
 
     /// The products with a run of keys of a block.
     FOVEA_CONTROL static void contract(context_type const& context, rows_type const& rows, head_keys<tile> const& keys,
-                         key_run<tile> const& at, score_block<tile> const& to, kernel::prefetch_queue& next) {
+                                       key_run<tile> const& at, score_block<tile> const& to,
+                                       kernel::prefetch_queue& next) {
         index_t n = 0;
         plan::for_each_part(context.spec.score.parts.products, [&](auto const& p) {
             using part = std::remove_cvref_t<decltype(p)>;
@@ -239,8 +239,8 @@ class key_lanes_scores {
         terms::prepare_keys(of(call), keys, block);
     }
 
-    FOVEA_CONTROL static void multiply(call_type const& call, rows_type const& rows, keys_type const& keys, key_run<tile> const& at,
-                         score_block<tile> const& to, next_lines& next) {
+    FOVEA_CONTROL static void multiply(call_type const& call, rows_type const& rows, keys_type const& keys,
+                                       key_run<tile> const& at, score_block<tile> const& to, next_lines& next) {
         auto const& context = of(call);
         prefetch_tables(context, rows, keys, to, next);
         tile_products<Call>::contract(context, rows, keys, at, to, next.queue());

@@ -199,7 +199,8 @@ private:
     kernel::row_coordinates coordinates() const { return context_.coordinates(keys_.heads(), 0); }
 
     template <class Product, class Body>
-    FOVEA_CONTROL void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body, feature_span span) const {
+    FOVEA_CONTROL void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body,
+                                  feature_span span) const {
         T* const to = keys_.keys(block, plane);
         auto const row = coordinates();
         index_t const first = keys_.first(block), last = keys_.last(block);

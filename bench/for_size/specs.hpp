@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the rest of a program sees of its ten specifications.
+// The calls of ten specifications, as the rest of a program sees them.
 #pragma once
 
 #include <fovea/core/view.hpp>
