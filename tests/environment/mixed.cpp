@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The same calls from units that were compiled for several instruction sets, one after another in both orders, in one
-// mode of the floating-point unit, which the first argument names.
+// The same calls from units that were compiled for several instruction sets, and for size (FOVEA_SIZE), one after
+// another in both orders, in one mode of the floating-point unit, which the first argument names.
 #include "mode.hpp"
 
 #include <vector>
@@ -8,6 +8,7 @@
 void calls_sse2(surroundings const&);
 void calls_avx2(surroundings const&);
 void calls_native(surroundings const&);
+void calls_size(surroundings const&);
 
 int main(int argc, char** argv) {
     std::vector<void (*)(surroundings const&)> units;
@@ -19,6 +20,9 @@ int main(int argc, char** argv) {
 #endif
 #ifdef HAS_native
     units.push_back(calls_native);
+#endif
+#ifdef HAS_size
+    units.push_back(calls_size);
 #endif
     std::printf("%zu units\n", units.size());
     if (units.size() < 2) return 1;

@@ -54,6 +54,21 @@
 #define FOVEA_ONCE_DEFINED inline
 #endif
 
+// 1 for a macro that is defined as 1, otherwise 0.
+#define FOVEA_HAS(macro) FOVEA_HAS_VALUE(macro)
+#define FOVEA_HAS_VALUE(value) FOVEA_SECOND(FOVEA_COMMA_AFTER_##value 1, 0, )
+#define FOVEA_SECOND(...) FOVEA_SECOND_NOW(__VA_ARGS__)
+#define FOVEA_SECOND_NOW(first, second, ...) second
+#define FOVEA_COMMA_AFTER_1 0,
+
+// Functions that decide what is computed and check it, and compute little themselves: in units that are compiled for
+// size they are small rather than fast.
+#if FOVEA_HAS(FOVEA_SIZE)
+#define FOVEA_CONTROL [[gnu::cold]]
+#else
+#define FOVEA_CONTROL
+#endif
+
 // Of a function that two translation units define with one name the linker keeps either. So that units compiled for
 // different instruction sets can stand in one program, all of the library lies in an inline namespace that is named
 // after what the unit may use: `namespace fovea::FOVEA_SET`. Only types that such units hand to each other (views,
@@ -64,18 +79,11 @@
 #define FOVEA_TEXT(name) FOVEA_TEXT_NOW(name)
 #define FOVEA_TEXT_NOW(name) #name
 
-// 1 for a macro that is defined as 1, otherwise 0.
-#define FOVEA_HAS(macro) FOVEA_HAS_VALUE(macro)
-#define FOVEA_HAS_VALUE(value) FOVEA_SECOND(FOVEA_COMMA_AFTER_##value 1, 0, )
-#define FOVEA_SECOND(...) FOVEA_SECOND_NOW(__VA_ARGS__)
-#define FOVEA_SECOND_NOW(first, second, ...) second
-#define FOVEA_COMMA_AFTER_1 0,
-
 // A hexadecimal digit for four of them.
 #define FOVEA_DIGIT(a, b, c, d) \
-    FOVEA_JOIN(FOVEA_HEX_, FOVEA_HAS(a), FOVEA_HAS(b), FOVEA_HAS(c), FOVEA_HAS(d), , , , , , , , )
+    FOVEA_JOIN(FOVEA_HEX_, FOVEA_HAS(a), FOVEA_HAS(b), FOVEA_HAS(c), FOVEA_HAS(d), , , , , , , , , )
 #define FOVEA_JOIN(...) FOVEA_JOIN_NOW(__VA_ARGS__)
-#define FOVEA_JOIN_NOW(a, b, c, d, e, f, g, h, i, j, k, l, m) a##b##c##d##e##f##g##h##i##j##k##l##m
+#define FOVEA_JOIN_NOW(a, b, c, d, e, f, g, h, i, j, k, l, m, n) a##b##c##d##e##f##g##h##i##j##k##l##m##n
 #define FOVEA_HEX_0000 0
 #define FOVEA_HEX_0001 1
 #define FOVEA_HEX_0010 2
@@ -95,17 +103,22 @@
 
 // A feature that a compiler does not know is none. FOVEA_MATRIX_UNIT is a choice of the user, and the last is no
 // instruction: functions that may take everything for finite may not be shared either.
-#define FOVEA_SET_NAME                                                                                         \
-    FOVEA_JOIN(set_, FOVEA_DIGIT(__SSE3__, __SSSE3__, __SSE4_1__, __SSE4_2__),                                 \
-               FOVEA_DIGIT(__POPCNT__, __LZCNT__, __BMI__, __BMI2__),                                          \
-               FOVEA_DIGIT(__MOVBE__, __F16C__, __AVX__, __AVX2__),                                            \
-               FOVEA_DIGIT(__FMA__, __AVXVNNI__, __AVX512F__, __AVX512CD__),                                   \
-               FOVEA_DIGIT(__AVX512BW__, __AVX512DQ__, __AVX512VL__, __AVX512IFMA__),                          \
-               FOVEA_DIGIT(__AVX512VBMI__, __AVX512VBMI2__, __AVX512VNNI__, __AVX512BITALG__),                 \
-               FOVEA_DIGIT(__AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__, __GFNI__),                     \
-               FOVEA_DIGIT(FOVEA_MATRIX_UNIT, __AMX_INT8__, __AMX_BF16__, __APX_F__),                          \
-               FOVEA_DIGIT(__ARM_FEATURE_ATOMICS, __ARM_FEATURE_DOTPROD, __ARM_FEATURE_FP16_VECTOR_ARITHMETIC, \
-                           __ARM_FEATURE_BF16),                                                                \
-               FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__),   \
-               FOVEA_DIGIT(__ALTIVEC__, __VSX__, __POWER9_VECTOR__, __VX__),                                   \
-               FOVEA_DIGIT(__ARM_NEON, __riscv_vector, __loongarch_sx, __wasm_simd128__))
+#define FOVEA_SET_NAME                                                                                              \
+    FOVEA_JOIN(                                                                                                     \
+        set_, FOVEA_DIGIT(__SSE3__, __SSSE3__, __SSE4_1__, __SSE4_2__),                                             \
+        FOVEA_DIGIT(__POPCNT__, __LZCNT__, __BMI__, __BMI2__), FOVEA_DIGIT(__MOVBE__, __F16C__, __AVX__, __AVX2__), \
+        FOVEA_DIGIT(__FMA__, __AVXVNNI__, __AVX512F__, __AVX512CD__),                                               \
+        FOVEA_DIGIT(__AVX512BW__, __AVX512DQ__, __AVX512VL__, __AVX512IFMA__),                                      \
+        FOVEA_DIGIT(__AVX512VBMI__, __AVX512VBMI2__, __AVX512VNNI__, __AVX512BITALG__),                             \
+        FOVEA_DIGIT(__AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__, __GFNI__),                                 \
+        FOVEA_DIGIT(FOVEA_MATRIX_UNIT, __AMX_INT8__, __AMX_BF16__, __APX_F__),                                      \
+        FOVEA_DIGIT(__ARM_FEATURE_ATOMICS, __ARM_FEATURE_DOTPROD, __ARM_FEATURE_FP16_VECTOR_ARITHMETIC,             \
+                    __ARM_FEATURE_BF16),                                                                            \
+        FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__),               \
+        FOVEA_DIGIT(__ALTIVEC__, __VSX__, __POWER9_VECTOR__, __VX__),                                               \
+        FOVEA_DIGIT(__ARM_NEON, __riscv_vector, __loongarch_sx, __wasm_simd128__), FOVEA_DIGIT(FOVEA_SIZE, , , ))
+
+namespace fovea::FOVEA_SET {
+/// True in units that are compiled for size (FOVEA_SIZE): fewer ways to run a call, each of which takes more of them.
+inline constexpr bool for_size = FOVEA_HAS(FOVEA_SIZE);
+}  // namespace fovea::FOVEA_SET

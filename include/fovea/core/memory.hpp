@@ -68,15 +68,15 @@ memory_region region_of_table(view<T, Rank> const& table, char const* name) {
 }
 
 /// Whether some byte belongs to both regions, and whether two elements of one lie in one place. They are sound.
-FOVEA_ONCE bool shares_elements(memory_region const& a, memory_region const& b);
-FOVEA_ONCE bool repeats_elements(memory_region const& r);
+FOVEA_CONTROL FOVEA_ONCE bool shares_elements(memory_region const& a, memory_region const& b);
+FOVEA_CONTROL FOVEA_ONCE bool repeats_elements(memory_region const& r);
 
 /// Errors: shape_error for extents below zero, for elements without an address, and for sizes that no memory has.
-FOVEA_ONCE void require_sound(memory_region const& r);
+FOVEA_CONTROL FOVEA_ONCE void require_sound(memory_region const& r);
 /// Errors: shape_error where an element of what is written has two indices.
-FOVEA_ONCE void require_distinct_elements(memory_region const& written);
+FOVEA_CONTROL FOVEA_ONCE void require_distinct_elements(memory_region const& written);
 /// Errors: shape_error where what is written shares a byte with something else that the call uses.
-FOVEA_ONCE void require_apart(memory_region const& written, memory_region const& other);
+FOVEA_CONTROL FOVEA_ONCE void require_apart(memory_region const& written, memory_region const& other);
 
 }  // namespace fovea::FOVEA_SET::detail
 

@@ -20,7 +20,7 @@ struct memory_reach {
 
     std::uint64_t bytes() const { return static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(after); }
 };
-inline memory_reach reach_of(memory_region const& r) {
+FOVEA_CONTROL inline memory_reach reach_of(memory_region const& r) {
     index_t const element = std::max<index_t>(r.element, 1);
     memory_reach reach{0, element - 1};
     bool uncountable = false;

@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET {
 
 /// attend_on<Arch>: attend below on a given architecture, executor and workspace.
 template <class Arch, executor Executor, attention_spec A, class... Arguments>
-void attend_on(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
+FOVEA_CONTROL void attend_on(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
     if constexpr (detail::is_call<Arguments...>()) {
         auto const call = bind_call(a, arguments...);
         if constexpr (!is_ill_formed<decltype(call)>) driver::run_call<Arch>(executor, scratch, a, call);
@@ -114,8 +114,8 @@ void attend(Executor const&, workspace&, ill_formed, Arguments const&...) {}
 /// Each sequence is a call of its own: side by side where there are enough of them, otherwise one after the other with
 /// all workers on each.
 template <class Arch, executor Executor, class Index, attention_spec A, class... Arguments>
-void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
-               Arguments&&... arguments) {
+FOVEA_CONTROL void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+                             Arguments&&... arguments) {
     if constexpr (detail::is_call<Arguments...>()) {
         auto const call = bind_call(detail::ragged_attention<Index, A>{a, all}, arguments...);
         if constexpr (!is_ill_formed<decltype(call)>) {

@@ -169,6 +169,7 @@ std::string explain_precision(plan::call_plan const& how, bool may_use_unit) {
     else {
         using call = plan::call_of<T, Arch, A, Operands>;
         auto const in_float = [](std::string const& why) { return "precision   float arithmetic: " + why + "\n"; };
+        if (for_size) return in_float("the unit is compiled for size");
         if (!may_use_unit) return in_float("this process may not use a matrix unit");
         if (!arch::has_matrix_unit<Arch>) return in_float(std::string(Arch::name) + " has no matrix unit");
         if constexpr (!call::may_take_query_lanes) {
@@ -216,7 +217,7 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
     std::string text = "score       " + driver::explain_score(a, n, how) + "\nmask        "
                      + driver::explain_mask(a, left) + "\nnormalize   " + driver::explain_normalizer(a)
                      + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
-                     + ": " + explain_traversal<Arch>(how, n) + "\n"
+                     + ": " + explain_traversal<Arch>(how, n) + "\n" + plan::explain_size(how)
                      + explain_precision<T, Arch, Operands, A>(how, may_use_unit) + "work        "
                      + plan::explain_work(operations, bytes.read, bytes.written) + "\n";
     for (auto const& sentence : find_slow<T, Arch>(a, n, how, left)) text += "slow        " + sentence + "\n";
@@ -259,7 +260,8 @@ std::string explain_call(A const& a, Call const& call) {
 }  // namespace driver
 
 /// explain: what will run for these operands, in which file it is, and what it computes, reads and writes: six lines,
-/// for people, and one for each thing that is slow, with what would mend it.
+/// for people, and one for each thing that is slow, with what would mend it; in units that are compiled for size
+/// (FOVEA_SIZE) one for what they leave out.
 ///
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
 ///     explain(as attend is called)        with the result and outputs too, of which nothing is written

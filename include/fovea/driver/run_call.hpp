@@ -89,7 +89,8 @@ struct attention_run {
 
 /// The attention itself, on heads: everything between the projections and the finishes.
 template <class T, class Arch, class Run, class Q, class K, class V, class Out>
-void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out) {
+FOVEA_CONTROL void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const& v,
+                               view<Out, 4> const& out) {
     auto const& [executor, scratch, a, call] = run;
     using A = std::remove_cvref_t<decltype(a)>;
     bool const exact = needs_wide_integers<T>(a, call.shapes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
+#include <fovea/plan/variants.hpp>
 #include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>
 #include <fovea/spec/row.hpp>
@@ -110,20 +111,21 @@ inline constexpr index_t packs_in_sequence = 128;
 /// The sum of `of_packs(first, count)` over all packs.
 template <index_t InSequence, class V, class OfPacks>
 FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
-    if (packs <= InSequence) return of_packs(index_t{0}, packs);
+    if (plan::compiled.side_by_side && packs <= InSequence) return of_packs(index_t{0}, packs);
     cascade_sum<V> sum;
     for (index_t p = 0; p < packs; p += InSequence) sum.add(of_packs(p, std::min(InSequence, packs - p)));
     return sum.total(V(0));
 }
 
-/// Packs of scores, at most packs_in_sequence, become weights, f of themselves; returns the sum of each lane.
+/// Packs of scores, at most packs_in_sequence, in one chain a quarter of that, become weights, f of themselves; returns
+/// the sum of each lane.
 template <class Normalize, class T, class Arch, class F, class Steps>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step, Steps* beside) {
     using vector = pack<T, Arch>;
     c_array<vector, chains> sum;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
     static_assert(packs_per_step % chains == 0);
-    index_t const whole = packs - packs % chains;
+    index_t const whole = plan::compiled.side_by_side ? packs - packs % chains : 0;
     between_steps(beside, whole, [&](index_t p, index_t last) FOVEA_LAMBDA {
         for (; p < last; p += chains)
             unrolled<chains>([&](auto i) FOVEA_LAMBDA {
@@ -137,7 +139,8 @@ FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs
 /// Makes weights of any number of packs of scores, beside other work, and returns their sum.
 template <class Normalize, class T, class Arch, class F, class Steps = no_steps>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step, Steps* beside = nullptr) {
-    return sum_of_packs<packs_in_sequence, pack<T, Arch>>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
+    constexpr index_t some = plan::compiled.side_by_side ? packs_in_sequence : packs_in_sequence / chains;
+    return sum_of_packs<some, pack<T, Arch>>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
         return weigh_and_sum_some<Normalize, T, Arch>(f, from + first * step, n, step, beside);
     });
 }

@@ -5,6 +5,7 @@
 
 #include <fovea/core/half.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/plan/variants.hpp>
 #include <fovea/simd/architecture.hpp>
 
 #include <algorithm>
@@ -82,13 +83,13 @@ struct key_lanes_blocking {
     using parts = parts_of_operands<>;
     static constexpr bool queries_in_lanes = false;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
-    static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
+    static constexpr int mr = compiled.register_heights && Arch::registers >= 32 ? 12 : 6, nv = 2;
     static constexpr int rows = mr;  // queries
     static constexpr index_t register_rows = rows;
     static constexpr index_t vectors = nv;  // of keys
-    static constexpr int last_height = 3;
-    /// Heights of the register tiles for few queries, n = 0 ... last_height: 1, 4, 8, 12 where mr = 12.
-    static constexpr int height(int n) { return n == 0 ? 1 : n * rows / last_height; }
+    /// Heights of the register tiles, n = 0 ... last_height: those for few queries are 1, 4, 8, 12 where mr = 12.
+    static constexpr int last_height = compiled.register_heights ? 3 : 0;
+    static constexpr int height(int n) { return n == last_height ? rows : n == 0 ? 1 : n * rows / last_height; }
     /// The smallest of at least `count` rows; the largest for more rows than it has.
     static constexpr int height_for(index_t count) {
         int n = 0;
@@ -97,15 +98,23 @@ struct key_lanes_blocking {
     }
     /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a row.
     static constexpr index_t width_for(index_t count) { return height_for(count); }
+    /// The same with keys in place.
+    static constexpr index_t width_in_place(index_t count) {
+        return compiled.register_heights ? height_for(count) : count;
+    }
     /// Numbers of a query, or pairs of elements, as it is packed.
     static constexpr index_t steps_for(index_t features) { return round_up(features, lanes); }
     static constexpr index_t states = rows;
     /// Rows that are multiplied at a time with keys in place, by two keys.
-    static constexpr int rows_in_place(index_t count) { return count == 1 ? 1 : height(1); }
+    static constexpr int rows_in_place(index_t count) {
+        return count == 1 || !compiled.register_heights ? 1 : height(1);
+    }
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
+    /// The most vectors of a value at a time, for few rows.
+    static constexpr int most_value_vectors = compiled.register_heights ? 8 : 4;
     /// Rows at a time for `n` vectors of a value.
-    static constexpr int rows_with(int n) { return n >= 8 ? rows / 6 : rows / 3; }
+    static constexpr int rows_with(int n) { return !compiled.register_heights ? 1 : n >= 8 ? rows / 6 : rows / 3; }
     static constexpr index_t granule = lanes;  // keys: a mask leaves out whole granules
     static constexpr bool pads_keys = true;    // to whole granules
     static constexpr int granules_per_panel = nv;

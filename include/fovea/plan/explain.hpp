@@ -321,6 +321,13 @@ void explain_undecided(Predicate const& predicate, box const& all, counted_block
     sentences.push_back(text);
 }
 
+/// The line that says what units for size leave out of a dense call, or nothing.
+inline std::string explain_size(call_plan const& how) {
+    if (!for_size || how.by == traversal::listed_keys || how.by == traversal::running_state) return "";
+    return "built       for size: one orientation, a key in each lane; register tiles of one height; the keys of few "
+           "queries are not split; no matrix unit\n";
+}
+
 /// A normalizer of whole rows.
 inline void explain_whole_rows(call_plan const& how, index_t keys, index_t bytes, std::vector<std::string>& sentences) {
     if (how.by != traversal::whole_rows) return;

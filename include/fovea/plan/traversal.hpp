@@ -11,6 +11,7 @@
 #include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/score_parts.hpp>
+#include <fovea/plan/variants.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/in_parts.hpp>
@@ -46,7 +47,7 @@ struct score_types {
     /// True where products can have queries in lanes: there is one, with keys, and features are of the type of the
     /// arithmetic or converted to it.
     static constexpr bool product_takes_query_lanes =
-        is_one_product<parts>
+        compiled.query_lanes && is_one_product<parts>
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
     /// True where rows of tables of pairs are transposed for it: not by gradients, which add to them.
     static constexpr bool transposes_tables = false;
@@ -147,7 +148,7 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     using typename types::parts;
     using typename types::query_element;
     using types::is_linear, types::selects, types::whole_rows;
-    static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
+    static constexpr bool may_split_keys = compiled.split_keys && !whole_rows && is_linear && !selects;
     using value_element = element_of_rows<decltype(Operands::value)>;
     using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
     static constexpr bool transposes_tables = true;
@@ -214,7 +215,7 @@ call_plan make_key_lanes_plan(call_sizes const& n) {
     call_plan plan{traversal::key_lanes, block_sizes_of<tile>};
     plan.tile_heads = n.group;
     plan.keys = few ? reading::in_place : reading::packed;
-    plan.rows = tile::height_for(rows);
+    plan.rows = few ? tile::width_in_place(std::min<index_t>(rows, tile::rows)) : tile::height_for(rows);
     plan.sums = few ? 2 * tile::rows_in_place(plan.rows) : tile::mr * tile::nv;
     return plan;
 }
@@ -237,7 +238,7 @@ call_plan make_query_lanes_plan(call_sizes const& n) {
 
 /// The plan of a dense call.
 template <class T, class Arch, class Spec, class Operands>
-call_plan make_dense_plan(call_sizes const& n) {
+FOVEA_CONTROL call_plan make_dense_plan(call_sizes const& n) {
     using call = dense_call<T, Arch, Spec, Operands>;
     index_t const rows = n.queries * n.group, keys = n.keys;
     using tile = plan::key_lanes_blocking<T, Arch>;

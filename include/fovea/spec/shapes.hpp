@@ -87,7 +87,7 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
 
 /// Queries, keys or values as (batch, head, position, feature), to be read.
 template <row_source R>
-constexpr auto as_rows(R const& rows) {
+FOVEA_CONTROL constexpr auto as_rows(R const& rows) {
     if constexpr (is_paged<R> || loaded_rows<R>) {
         return rows;
     } else {
@@ -139,7 +139,7 @@ inline constexpr bool compares_features<node<operations::sum, Body, Range>> = fa
 ///
 /// Errors: shape_error naming the argument, what it has and what was needed.
 template <class Score>
-void check_operands(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> const& v) {
+FOVEA_CONTROL void check_operands(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> const& v) {
     using detail::require_equal;
     require_equal(k[0], q[0], "key", "batch element", "query");
     require_equal(v[0], q[0], "value", "batch element", "query");

@@ -86,15 +86,24 @@ namespace fovea::FOVEA_SET::kernel {
 /// `features` counts steps, each of which may take several features; a step may leave the scale of each row to its
 /// sums. Lines of `next` are prefetched meanwhile.
 template <int Rows, int Vectors, class T, class Arch, class Step = number_products>
-[[gnu::noinline]] void contract(T const* FOVEA_RESTRICT queries,  // (features, Rows)
+[[gnu::noinline]] void contract(T const* FOVEA_RESTRICT queries,  // (features, Rows), or (packs, Rows, lanes)
                                 T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
                                 index_t key_stride,               // from feature to feature
                                 index_t features,
                                 T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
                                 index_t row_stride, [[maybe_unused]] T const* scales, prefetch_queue& next) {
     register_tile<Rows, Vectors, T, Arch> tile;
-    broadcast_operand<T, unit_stride, constant_stride<Rows>> const columns{queries, {}, {}};
-    tile.add_products_and_prefetch(Step{}, columns, vector_operand<T>{keys, key_stride}, features, next);
+    vector_operand<T> panel{keys, key_stride};
+    if constexpr (plan::compiled.transposed_queries) {
+        broadcast_operand<T, unit_stride, constant_stride<Rows>> const columns{queries, {}, {}};
+        tile.add_products_and_prefetch(Step{}, columns, panel, features, next);
+    } else {
+        constexpr index_t lanes = pack<T, Arch>::lanes;
+        for (index_t f = 0; f < features; f += lanes, queries += Rows * lanes, panel.advance(lanes)) {
+            broadcast_operand<T, constant_stride<lanes>, unit_stride> const rows{queries, {}, {}};
+            tile.add_products(Step{}, rows, panel, std::min(lanes, features - f), [](auto const&) FOVEA_LAMBDA {});
+        }
+    }
     if constexpr (Step::scales) tile.scale_rows(scales);
     tile.store(scores, row_stride);
 }
@@ -123,21 +132,27 @@ void for_columns(index_t width, index_t lanes, F const& f) {
 
 /// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel.
 template <class Products, class Arch, class T>
-void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
+FOVEA_CONTROL void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::key_lanes_blocking<T, Arch>;
     with_rows<tile>(p.mr, [&](auto rows) {
         for (index_t pack = p.first; pack < p.last;) {
             index_t const offset = pack % tile::nv;
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
             T* const to = p.scores + pack * tile::lanes;
-            int const vectors = offset == 0 && p.last - pack >= tile::nv ? tile::nv : 1;
-            auto const multiply = [&](auto count) {
-                kernel::contract<rows(), count(), T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
-                                                                     p.stride, p.scales, next);
+            auto const multiply = [&](auto count, index_t column) {
+                kernel::contract<rows(), count(), T, Arch, Products>(p.queries, from + column, tile::panel, p.features,
+                                                                     to + column, p.stride, p.scales, next);
             };
-            if (vectors == tile::nv) multiply(std::integral_constant<int, tile::nv>{});
-            else multiply(std::integral_constant<int, 1>{});
-            pack += vectors;
+            if (offset == 0 && p.last - pack >= tile::nv) {
+                multiply(std::integral_constant<int, tile::nv>{}, 0);
+                pack += tile::nv;
+            } else if constexpr (plan::compiled.parts_of_panels) {
+                multiply(std::integral_constant<int, 1>{}, 0);
+                ++pack;
+            } else {  // scores beside the run are not read
+                multiply(std::integral_constant<int, tile::nv>{}, -offset * tile::lanes);
+                pack += tile::nv - offset;
+            }
         }
     });
 }
@@ -152,7 +167,8 @@ void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
 
 /// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
 template <class Arch, class T, class Aggregate>
-void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w, kernel::prefetch_queue& next) {
+FOVEA_CONTROL void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w,
+                                   kernel::prefetch_queue& next) {
     using tile = plan::key_lanes_blocking<T, Arch>;
     auto piece = w.all;
     piece.keys = kernel::steps_over<Aggregate>(piece.keys);
@@ -168,7 +184,7 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w, kern
 /// Adds weighted values to the sums of few rows: as many columns at a time as registers hold, of about 8 KiB of values,
 /// which the next rows then find in the L1 cache.
 template <class Product, class T, class Values, class Aggregate>
-void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& w) {
+FOVEA_CONTROL void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& w) {
     using Value = kernel::element_in_place<Values>;
     using Arch = typename Product::architecture;
     using tile = plan::key_lanes_blocking<T, Arch>;
@@ -210,8 +226,10 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
         } else if constexpr (kernel::are_scaled<Values>) {
             if (w.rows > 1) for_columns<4, 1>(w.width, tile::lanes, rows_with);
             else for_columns<8, 1>(w.width, tile::lanes, rows_with);
+        } else if constexpr (!plan::compiled.register_heights) {
+            for_columns<tile::most_value_vectors, 4, 1>(w.width, tile::lanes, rows_with);
         } else if (w.rows > 1) {
-            for_columns<8, 4, 1>(w.width, tile::lanes, rows_with);
+            for_columns<tile::most_value_vectors, 4, 1>(w.width, tile::lanes, rows_with);
         } else {  // the sums of a row alone, in columns enough to hide the latency of a multiply-add
             for_columns<8, 4, 2, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
                 add(vectors, c, std::integral_constant<int, 1>{});
@@ -288,16 +306,16 @@ struct packed_products {
 };
 
 template <class Product>
-void packed_products<Product>::contract(panel_product<T> const& p, kernel::prefetch_queue& next) {
+FOVEA_CONTROL void packed_products<Product>::contract(panel_product<T> const& p, kernel::prefetch_queue& next) {
     if constexpr (Product::available) contract_panels<typename Product::step, typename Product::architecture>(p, next);
 }
 template <class Product>
-void packed_products<Product>::accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next) {
+FOVEA_CONTROL void packed_products<Product>::accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next) {
     if constexpr (Product::available)
         accumulate_tile<typename Product::architecture>(typename Product::step{}, w, next);
 }
 template <class Product>
-void packed_products<Product>::accumulate_few(weighted_rows<T> const& w) {
+FOVEA_CONTROL void packed_products<Product>::accumulate_few(weighted_rows<T> const& w) {
     if constexpr (Product::available) driver::accumulate_few<Product>(typename Product::step{}, w);
 }
 template <class Product>

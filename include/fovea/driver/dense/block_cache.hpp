@@ -35,7 +35,7 @@ public:
         index_t loaded;  // elements for rows that are loaded: (rows_at_once, loaded_stride)
     };
 
-    block_cache(dense_rows const& call, stored_rows const& rows, arena& memory, memory_for const& wanted)
+    FOVEA_CONTROL block_cache(dense_rows const& call, stored_rows const& rows, arena& memory, memory_for const& wanted)
         : call_(call),
           rows_(rows),
           blocks_(ceil_div(call.keys, Blocking::block_keys)),
@@ -43,7 +43,9 @@ public:
           entries_(std::clamp<index_t>(wanted.entries, 1, std::max<index_t>(blocks_, 1))),
           steps_per_line_(Blocking::steps_per_line(ceil_div(call.rows, Blocking::register_rows))),
           stride_(wanted.stride),
-          prefetches_(Blocking::queries_in_lanes || (entries_ == 1 && call.planned.keys != plan::reading::in_place)),
+          prefetches_(
+              plan::compiled.prefetches
+              && (Blocking::queries_in_lanes || (entries_ == 1 && call.planned.keys != plan::reading::in_place))),
           stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
           holds_(memory.template take<contents>(entries_)) {
         if (entry_elements_ > 0) memory_ = memory.template take<T>(entries_ * entry_elements_);
@@ -92,7 +94,7 @@ protected:
         auto& held = holds_[entry_of(block)];
         bool const makes = held.block != block;
         if (makes) held = {block};
-        if (prefetches_ && (makes || Blocking::queries_in_lanes) && block + 1 < blocks_
+        if (plan::compiled.prefetches && prefetches_ && (makes || Blocking::queries_in_lanes) && block + 1 < blocks_
             && (block + 1 >= reached_ || !stays_cached_))
             next = lines_of(rows_, range(block + 1), steps_per_line_, places_);
         reached_ = std::max(reached_, block + 2);

@@ -97,7 +97,7 @@ public:
     }
 
     /// How many key blocks stay packed: the most that one of these blocks of rows sees, at least 1.
-    index_t blocks_at_once(index_range head_groups, index_range rows) const {
+    FOVEA_CONTROL index_t blocks_at_once(index_range head_groups, index_range rows) const {
         index_t most = call_.coverage ? 1 : std::max<index_t>(key_blocks(), 1);
         for (index_t g = head_groups.first; g < head_groups.last; ++g)
             for (index_t b = rows.first; b < rows.last && most < key_blocks(); ++b) {
@@ -136,8 +136,8 @@ public:
     run trimmed(rows_and_keys const& all, run granules, bool const* mixed) const;
 
 private:
-    visible_runs<Blocking> find_runs(box const& where, index_t first, index_t last, truth seen,
-                                     bool whole_panels) const;
+    FOVEA_CONTROL visible_runs<Blocking> find_runs(box const& where, index_t first, index_t last, truth seen,
+                                                   bool whole_panels) const;
     static visible_runs<Blocking> all_mixed(index_t first, index_t last, bool whole_panels);
     void classify(rows_and_keys const& all, index_t first, index_t last, truth* panels) const;
 

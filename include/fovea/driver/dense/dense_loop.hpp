@@ -78,8 +78,8 @@ public:
 
     /// Blocks of rows of some head groups against blocks of keys. What is unfinished is left in `partial`, if it is not
     /// empty.
-    void run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
-                   typename Pass::partial_sums const& partial) const;
+    FOVEA_CONTROL void run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
+                                 typename Pass::partial_sums const& partial) const;
 
 private:
     struct row_block {
@@ -89,8 +89,8 @@ private:
     };
 
     //! [loop]
-    void run_block(row_block const& rows, Pass* tiles, head_blocks& keys, scratch_type& scratch, index_range blocks,
-                   search_back_off& back_off, panel_count& counts) const {
+    FOVEA_CONTROL void run_block(row_block const& rows, Pass* tiles, head_blocks& keys, scratch_type& scratch,
+                                 index_range blocks, search_back_off& back_off, panel_count& counts) const {
         auto const where = call_.span(rows.heads, rows.first, rows.last);
         bool begun = false;
         for (index_t k = blocks.first; k < blocks.last; ++k) {

@@ -48,8 +48,9 @@ void for_spans(key_run<Tile> const& at, F const& f) {
 /// True where a panel of a run is mixed.
 template <class Tile>
 bool any_mixed(key_run<Tile> const& at) {
-    return std::any_of(at.mixed + at.granules.first_panel(), at.mixed + at.granules.last_panel(),
-                       [](bool is_mixed) { return is_mixed; });
+    for (index_t p = at.granules.first_panel(); p < at.granules.last_panel(); ++p)
+        if (at.mixed[p]) return true;
+    return false;
 }
 
 /// Counts the panels of a run.
@@ -133,7 +134,7 @@ struct dense_rows {
     }
 
     /// The box of the rows [first, last), for interval readings; all keys.
-    box span(head_group at, index_t first, index_t last) const {
+    FOVEA_CONTROL box span(head_group at, index_t first, index_t last) const {
         auto const from = row(at, first), to = row(at, last - 1);
         interval<index_t> const of_heads =
             from.query == to.query ? interval<index_t>{from.head, to.head}
@@ -173,8 +174,8 @@ private:
 /// several head groups at a time where these have little to do. All rows of a head group go to one worker where an
 /// output sums over queries.
 template <class Blocking, class Executor, class F>
-void for_row_blocks(Executor const& executor, workspace& scratch, dense_rows const& call,
-                    bool outputs_reduce_over_queries, F const& f) {
+FOVEA_CONTROL void for_row_blocks(Executor const& executor, workspace& scratch, dense_rows const& call,
+                                  bool outputs_reduce_over_queries, F const& f) {
     index_t const blocks = ceil_div(call.rows, Blocking::block_rows);
     index_t const head_groups = call.batches * call.head_groups, workers = executor.workers();
     index_t const row_shares = shares(outputs_reduce_over_queries ? 1 : workers, head_groups, blocks);

@@ -27,7 +27,7 @@ class tile_products {
 
 public:
     /// The query sides of a tile; sources[r] are the features of row r.
-    static void prepare(context_type const& context, rows_type& rows, element const* const* sources) {
+    FOVEA_CONTROL static void prepare(context_type const& context, rows_type& rows, element const* const* sources) {
         bool const in_place = context.planned.keys == plan::reading::in_place;
         index_t n = 0;
         plan::for_each_part(context.spec.score.parts.products, [&](auto const& p) {
@@ -48,19 +48,38 @@ public:
                                                                            .features = features,
                                                                            .first = to,
                                                                            .stride = rows.width};
-            if constexpr (Call::packs_keys)
+            constexpr bool as_they_are = std::is_same_v<product, kernel::number_product<T, Arch>>
+                                      && std::is_same_v<std::remove_cvref_t<decltype(p.of_query)>, q_t>
+                                      && std::is_same_v<element, T>;
+            constexpr bool transposes = Call::packs_keys && plan::compiled.transposed_queries;
+            if constexpr (transposes && as_they_are) {
+                if (!in_place) {
+                    auto queries = rows.strided(context, context.operands.query);
+                    queries.skip(first_feature);
+                    return products<T, Arch>::transpose({queries, scales, destination});
+                }
+            } else if constexpr (transposes) {
                 if (!in_place) return product::transpose(p.of_query, row, base, scale, destination);
+            }
             std::fill_n(to, plane(kernel::steps_over<typename product::step>(features)) * rows.width, T{0});
-            for (index_t r = 0; r < rows.count; ++r)
-                product::for_packs(
-                    p.of_query, row(r), base(r), scale(r), features,
-                    [&](index_t pack, auto const& value) { value.store(to + (pack * rows.width + r) * tile::lanes); });
+            auto const lay_out = [&]<class Product>(std::type_identity<Product>) {
+                for (index_t r = 0; r < rows.count; ++r)
+                    Product::for_packs(p.of_query, row(r), base(r), scale(r), features,
+                                       [&](index_t pack, auto const& value) {
+                                           value.store(to + (pack * rows.width + r) * tile::lanes);
+                                       });
+            };
+            using packed = typename stored::template packed_product_of<product>;
+            if constexpr (!plan::compiled.transposed_queries && !std::is_same_v<packed, product>)
+                if (!in_place) return lay_out(std::type_identity<packed>{});
+            lay_out(std::type_identity<product>{});
         });
     }
 
     /// The products with a run of keys of a block.
-    static void contract(context_type const& context, rows_type const& rows, head_keys<tile> const& keys,
-                         key_run<tile> const& at, score_block<tile> const& to, kernel::prefetch_queue& next) {
+    FOVEA_CONTROL static void contract(context_type const& context, rows_type const& rows, head_keys<tile> const& keys,
+                                       key_run<tile> const& at, score_block<tile> const& to,
+                                       kernel::prefetch_queue& next) {
         index_t n = 0;
         plan::for_each_part(context.spec.score.parts.products, [&](auto const& p) {
             using part = std::remove_cvref_t<decltype(p)>;
@@ -203,7 +222,7 @@ class key_lanes_scores {
 
     static context_type const& of(call_type const& call) { return static_cast<context_type const&>(call); }
 
-    static void begin(call_type const& call, rows_type& rows) {
+    FOVEA_CONTROL static void begin(call_type const& call, rows_type& rows) {
         auto const& context = of(call);
         terms::prepare_rows(context, rows);
         query_element const* sources[tile::rows];  // where the features of each row begin
@@ -215,13 +234,13 @@ class key_lanes_scores {
         pair_sums<Call>::prepare(context, rows, sources);
     }
 
-    static void prepare(call_type const& call, keys_type const& keys, index_t block) {
+    FOVEA_CONTROL static void prepare(call_type const& call, keys_type const& keys, index_t block) {
         stored(of(call), keys).pack(block);
         terms::prepare_keys(of(call), keys, block);
     }
 
-    static void multiply(call_type const& call, rows_type const& rows, keys_type const& keys, key_run<tile> const& at,
-                         score_block<tile> const& to, next_lines& next) {
+    FOVEA_CONTROL static void multiply(call_type const& call, rows_type const& rows, keys_type const& keys,
+                                       key_run<tile> const& at, score_block<tile> const& to, next_lines& next) {
         auto const& context = of(call);
         prefetch_tables(context, rows, keys, to, next);
         tile_products<Call>::contract(context, rows, keys, at, to, next.queue());

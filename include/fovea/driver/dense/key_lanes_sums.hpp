@@ -97,7 +97,7 @@ public:
           sums_(sums),
           width_(call.value_width()) {}
 
-    void add(scores const& weights, T const* rescale, kernel::prefetch_queue& next) const {
+    FOVEA_CONTROL void add(scores const& weights, T const* rescale, kernel::prefetch_queue& next) const {
         for (index_t r = 0; r < rows_; ++r) product::round_weights(weights.scores + r * weights.stride, weights.count);
         T ones[tile::rows];
         values_.with_values(
@@ -143,7 +143,7 @@ public:
     }
 
     /// Adds the values of visible pairs one by one: no value is multiplied by the weight of an excluded pair.
-    [[gnu::noinline]] void add_visible(scores const& weights, T const* rescale) const {
+    [[gnu::noinline]] FOVEA_CONTROL void add_visible(scores const& weights, T const* rescale) const {
         for (index_t r = 0; r < rows_; ++r) {
             T* const sum = sums_ + r * width_;
             for (index_t c = 0; c < width_; ++c) sum[c] *= rescale[r];
@@ -189,16 +189,16 @@ class key_lanes_sums {
     static context_type const& of(call_type const& call) { return static_cast<context_type const&>(call); }
     static state* states_of(online_state<T> const& all) { return static_cast<state*>(all.states); }
 
-    static void begin(call_type const& call, online_state<T>& sums) {
+    FOVEA_CONTROL static void begin(call_type const& call, online_state<T>& sums) {
         std::fill_n(sums.sums, blocking::rows * call.value_width(), start_of<aggregator, T>);
         std::uninitialized_fill_n(states_of(sums), blocking::states, state{});
     }
 
-    static void copy(call_type const& call, values_type const& values, index_t block) {
+    FOVEA_CONTROL static void copy(call_type const& call, values_type const& values, index_t block) {
         stored(of(call).operands, values).pack(block);
     }
 
-    static bool all_finite(call_type const& call, row_range const& values) {
+    FOVEA_CONTROL static bool all_finite(call_type const& call, row_range const& values) {
         return driver::all_finite<T, Arch>(of(call).operands.value, values);
     }
 
@@ -248,7 +248,7 @@ class key_lanes_sums {
         else return false;
     }
 
-    static void finish(call_type const& call, rows_type const& rows, online_state<T>& sums) {
+    FOVEA_CONTROL static void finish(call_type const& call, rows_type const& rows, online_state<T>& sums) {
         auto const& context = of(call);
         for (index_t r = 0; r < rows.count; ++r)
             finish_row(context, rows.facts_of(call, r), states_of(sums)[r], sums.sums + r * context.value_width());

@@ -28,7 +28,7 @@ public:
     using block = score_block<Blocking>;
 
     /// Results, and queries of the next block, are prefetched; rows that are transposed are read many at once anyway.
-    static constexpr bool prefetches_rows = !in_lanes;
+    static constexpr bool prefetches_rows = !in_lanes && plan::compiled.prefetches;
 
     struct nothing_multiplied {
         index_t operator()(block const&) const { return 0; }
@@ -53,7 +53,7 @@ public:
         index_t plane_stride() const { return Blocking::rows * stride; }
     };
 
-    score_tile(arena& memory, call_type const& call) {
+    FOVEA_CONTROL score_tile(arena& memory, call_type const& call) {
         auto const& functions = call.functions;
         index_t const factors =
             std::max<index_t>((functions.products + functions.squares) * Blocking::steps_for(call.summed.most), 1);
@@ -76,7 +76,7 @@ public:
         rows_.heads = heads;
         rows_.first = first;
         rows_.count = count;
-        rows_.width = Blocking::width_for(count);
+        rows_.width = width_of(call, count);
         for (index_t r = 0; r < rows_.width; ++r)
             if constexpr (!in_lanes) {
                 rows_.coordinates[static_cast<std::size_t>(r)] =
@@ -145,6 +145,12 @@ public:
     }
 
 private:
+    /// Rows that are computed for `count` of them.
+    static index_t width_of(call_type const& call, index_t count) {
+        if constexpr (!in_lanes)
+            if (call.planned.keys == plan::reading::in_place) return Blocking::width_in_place(count);
+        return Blocking::width_for(count);
+    }
     block block_of(keys const& from, key_run const& at, scratch& of, index_t column) const {
         index_t const first = at.granules.first * Blocking::granule, begin = from.first(at.block);
         index_t const count = std::min(at.granules.last * Blocking::granule, from.last(at.block) - begin) - first;

@@ -127,6 +127,11 @@ public:
                                                  std::remove_cvref_t<decltype(Part::of_query)>,
                                                  std::remove_cvref_t<decltype(Part::of_key)>>>;
 
+    /// The same with packed keys, for which queries are never rounded.
+    template <class Product>
+    using packed_product_of = std::conditional_t<std::is_base_of_v<kernel::number_product<T, Arch>, Product>,
+                                                 kernel::number_product<T, Arch>, Product>;
+
     stored_keys(context_type const& context, keys_type const& to)
         : context_(context), keys_(to), operands_(context.operands) {}
 
@@ -166,7 +171,7 @@ public:
     }
 
     /// Planes of the keys of a block.
-    void pack(index_t block) const {
+    FOVEA_CONTROL void pack(index_t block) const {
         auto const& parts = context_.spec.score.parts;
         index_t plane = 0, square = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
@@ -194,7 +199,8 @@ private:
     kernel::row_coordinates coordinates() const { return context_.coordinates(keys_.heads(), 0); }
 
     template <class Product, class Body>
-    void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body, feature_span span) const {
+    FOVEA_CONTROL void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body,
+                                  feature_span span) const {
         T* const to = keys_.keys(block, plane);
         auto const row = coordinates();
         index_t const first = keys_.first(block), last = keys_.last(block);

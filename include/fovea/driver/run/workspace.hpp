@@ -63,6 +63,8 @@ public:
         std::swap(used_, other.used_);
         std::swap(taken_, other.taken_);
         std::swap(overflow_, other.overflow_);
+        std::swap(spare_, other.spare_);
+        std::swap(spare_bytes_, other.spare_bytes_);
         std::swap(measures_, other.measures_);
     }
 
@@ -85,6 +87,7 @@ public:
     FOVEA_TAGGED FOVEA_INLINE void clear(std::size_t least = 0) {
         if (std::size_t const bytes = std::max(least, wanted()); bytes > capacity_) {
             overflow_.clear();
+            spare_bytes_ = 0;
             memory_.reset();
             capacity_ = 0;
             memory_ = allocate(bytes);
@@ -117,10 +120,18 @@ private:
         return place;
     }
 
-    /// A piece of its own, until there is one for all.
+    /// A part of another piece, until there is one for all: of at least as many bytes as have been taken, up to a
+    /// limit, so that many small arrays need few pieces.
     FOVEA_TAGGED [[gnu::noinline, gnu::cold]] std::byte* overflow(std::size_t bytes) {
-        overflow_.push_back(allocate(bytes));
-        return overflow_.back().get();
+        if (bytes > spare_bytes_) {
+            constexpr std::size_t most = std::size_t{1} << 16;
+            std::size_t const all = std::max(bytes, std::min(taken_, most));
+            overflow_.push_back(allocate(all));
+            spare_ = overflow_.back().get();
+            spare_bytes_ = all;
+        }
+        spare_bytes_ -= bytes;
+        return std::exchange(spare_, spare_ + bytes);
     }
 
     piece memory_;
@@ -128,6 +139,8 @@ private:
     std::size_t used_ = 0;
     std::size_t taken_ = 0;
     std::vector<piece, set_allocator<piece>> overflow_;
+    std::byte* spare_ = nullptr;  // of the last of them, what has not been taken
+    std::size_t spare_bytes_ = 0;
     bool measures_ = false;
 };
 

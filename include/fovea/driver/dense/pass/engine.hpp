@@ -10,16 +10,27 @@
 #include <fovea/driver/dense/query_lanes_products.hpp>
 
 /// Explicit instantiations: `declare` empty defines them, `extern` declares them. Expand in fovea::driver.
-#define FOVEA_DENSE_ENGINE(declare, T, Arch)                                           \
+#define FOVEA_DENSE_ENGINE(declare, T, Arch)                                          \
+    declare template struct packed_products<kernel::number_product<T, Arch>>;         \
+    declare template struct packed_products<kernel::stored_product<T, Arch>>;         \
+    declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;             \
+    declare template class dense_loop<online<plan::key_lanes_blocking<T, Arch>>>;     \
+    declare template class dense_loop<whole_rows<plan::key_lanes_blocking<T, Arch>>>; \
+    FOVEA_QUERY_LANES_ENGINE(declare, T, Arch)
+
+/// The part of it that a unit for size leaves out (plan/variants.hpp).
+#if FOVEA_HAS(FOVEA_SIZE)
+#define FOVEA_QUERY_LANES_ENGINE(declare, T, Arch)                               \
+    declare template void products<T, Arch>::transpose(transposition<T> const&); \
+    declare template void products<T, Arch>::contract_in_place(                  \
+        kernel::keys_in_place<T, Arch, kernel::even_rows<T>> const&, kernel::row_products<T> const&);
+#else
+#define FOVEA_QUERY_LANES_ENGINE(declare, T, Arch)                                     \
     declare template struct products<T, Arch>;                                         \
-    declare template struct packed_products<kernel::number_product<T, Arch>>;          \
-    declare template struct packed_products<kernel::stored_product<T, Arch>>;          \
-    declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;              \
     declare template class block_mask<plan::query_lanes_blocking<T, Arch>>;            \
     declare template struct query_lanes_products<plan::query_lanes_blocking<T, Arch>>; \
-    declare template class dense_loop<online<plan::query_lanes_blocking<T, Arch>>>;    \
-    declare template class dense_loop<online<plan::key_lanes_blocking<T, Arch>>>;      \
-    declare template class dense_loop<whole_rows<plan::key_lanes_blocking<T, Arch>>>;
+    declare template class dense_loop<online<plan::query_lanes_blocking<T, Arch>>>;
+#endif
 
 #ifdef FOVEA_COMPILED
 namespace fovea::FOVEA_SET::driver {

@@ -17,7 +17,7 @@ struct head_pairs {
     next_lines next{};
 
     static constexpr bool packs = !Blocking::queries_in_lanes;  // blocks stay packed for the next block of rows
-    head_pairs(attention_call<Blocking> const& call, arena& memory, index_t entries)
+    FOVEA_CONTROL head_pairs(attention_call<Blocking> const& call, arena& memory, index_t entries)
         : keys(call, memory, entries), values(call, memory, entries) {}
 
     void begin(head_group heads) {
