@@ -36,6 +36,7 @@ struct weighted_rows {
     index_t width;  // of values, in whole vectors
     index_t rows;
     int mr;  // rows of the register tile
+    bool in_order = false;  // the keys of each sum are added in one piece
 };
 
 /// Rows of elements: the positions of one head, or of several interleaved heads.
