@@ -326,7 +326,9 @@ constexpr files files_of(call_plan const& plan) {
             return {plan.by == traversal::whole_rows   ? "driver/dense/pass/whole_rows.hpp"
                     : plan.by == traversal::split_keys ? "driver/dense/pass/split_keys.hpp"
                                                        : "driver/dense/key_lanes_scores.hpp",
-                    plan.keys == reading::packed ? "driver/call/products.hpp" : "kernel/product/contract_rows.hpp",
+                    plan.keys == reading::packed ? "driver/call/products.hpp"
+                    : plan.fixed_order           ? "kernel/product/contract_columns.hpp"
+                                                 : "kernel/product/contract_rows.hpp",
                     "kernel/transform.hpp"};
     }
 }

@@ -71,5 +71,17 @@ template <attention_stage Stage>
 constexpr auto operator|(Stage const& stage, batch_invariant_t fixed) {
     return (empty_attention{} | stage) | fixed;
 }
+template <pipeable Right>
+constexpr ill_formed operator|(batch_invariant_t, Right const&) {
+    static_assert(never<Right>,
+                  "fovea: batch_invariant says how weighted sums are computed: write it after weighted_sum");
+    return {};
+}
+template <attention_spec A, class Format>
+    requires asks_for_fixed_order<sum_of_values<A>>
+constexpr ill_formed operator|(A const&, precision_t<Format>) {
+    static_assert(never<A>, "fovea: batch_invariant has an arithmetic of its own: leave out precision(...)");
+    return {};
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -35,7 +35,7 @@ struct weighted_rows {
     kernel::weighted_values<T, Values, Weights> all;
     index_t width;  // of values, in whole vectors
     index_t rows;
-    int mr;  // rows of the register tile
+    int mr;                 // rows of the register tile
     bool in_order = false;  // the keys of each sum are added in one piece
 };
 

@@ -169,8 +169,7 @@ private:
                 for (index_t j = 0; j < weights.count; ++j) {
                     index_t const pair = r * weights.stride + j;
                     if (!weights.visible[pair]) continue;
-                    auto const value =
-                        kernel::load_as<T, Arch>(values_(weights.first + j) + c, values_.features() - c);
+                    auto const value = kernel::load_as<T, Arch>(values_(weights.first + j) + c, values_.features() - c);
                     sum = fma(vector(weights.scores[pair]), value, sum);
                 }
                 T* const at = sums_ + r * width_ + c;

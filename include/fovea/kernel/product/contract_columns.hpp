@@ -7,6 +7,7 @@
 #include <fovea/simd/unrolled.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -14,50 +15,35 @@ namespace fovea::FOVEA_SET::kernel {
 ///
 ///     scores[r][k] = sum_f queries[r][f] * keys[k][f],   k < count; unspecified from there to the next whole vector
 ///
-/// Features are added in their order. Keys are transposed in registers, as many as a vector has lanes at a time; the
-/// sums of one such group wait for the latency of each addition while the next is transposed.
+/// Features are added in their order. Keys are transposed in registers, as many as a vector has lanes at a time.
 template <int Rows, class T, class Arch, class Keys>
 [[gnu::noinline]] void contract_columns(Keys const& keys, row_products<T> const& all) {
     using vector = pack<T, Arch>;
-    constexpr int lanes = static_cast<int>(vector::lanes), groups = 2;
+    constexpr int lanes = static_cast<int>(vector::lanes);
     T const* FOVEA_RESTRICT const queries = all.queries;
     T* FOVEA_RESTRICT const scores = all.scores;
     index_t const count = all.count, features = all.features, rows = all.rows, stride = all.stride;
-    for (index_t first = 0; first < count; first += groups * lanes) {
-        c_array_2d<vector, groups, Rows> sum;
-        unrolled<groups>([&](auto g) FOVEA_LAMBDA {
-            unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[g][r] = vector(T{0}); });
-        });
-        for (index_t f = 0; f < features; f += lanes) {
+    for (index_t first = 0; first < count; first += lanes) {
+        auto const place = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
+        decltype(keys.rows.row(0)) from[lanes];
+        for (index_t i = 0; i < lanes; ++i) from[i] = keys.rows.row(place(i));
+        c_array<vector, Rows> sum;
+        unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[r] = vector(T{0}); });
+        auto const add = [&](auto whole, index_t f, index_t left) FOVEA_LAMBDA {
             T const* const query = queries + f * rows;
-            index_t const left = features - f;
-            unrolled<groups>([&](auto g) FOVEA_LAMBDA {
-                if (g > 0 && first + g * lanes >= count) return;
-                c_array<vector, lanes> column;
-                unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
-                    index_t const at = std::min(first + g * lanes + i, count - 1);
-                    auto const row = keys.rows.row(at);
-                    prefetch_features<vector::lanes>(keys.rows, row, f, keys.rows.distance(at));
-                    column[i] = keys.features(row, at, f, left);
-                });
-                lanes_of<T, Arch>::transpose(column);
-                auto const add = [&](auto i) FOVEA_LAMBDA {
-                    unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-                        sum[g][r] = fma(vector(query[r * lanes + i]), column[i], sum[g][r]);
-                    });
-                };
-                if (left >= lanes) unrolled<lanes>(add);
-                else
-                    unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
-                        if (i < left) add(i);
-                    });
+            c_array<vector, vector::lanes> column;
+            unrolled<lanes>([&](auto i) FOVEA_LAMBDA { column[i] = keys.features(from[i], place(i), f, left); });
+            lanes_of<T, Arch>::transpose(column);
+            unrolled<lanes>([&](auto i) FOVEA_LAMBDA {
+                if (!whole() && i >= left) return;
+                unrolled<Rows>([&](auto r)
+                                   FOVEA_LAMBDA { sum[r] = fma(vector(query[r * lanes + i]), column[i], sum[r]); });
             });
-        }
-        unrolled<groups>([&](auto g) FOVEA_LAMBDA {
-            if (g > 0 && first + g * lanes >= count) return;
-            unrolled<Rows>(
-                [&](auto r) FOVEA_LAMBDA { sum[g][r].store(scores + r * stride + first + g * lanes); });
-        });
+        };
+        index_t f = 0;
+        for (; f + lanes <= features; f += lanes) add(std::true_type{}, f, vector::lanes);
+        if (f < features) add(std::false_type{}, f, features - f);
+        unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[r].store(scores + r * stride + first); });
     }
 }
 
