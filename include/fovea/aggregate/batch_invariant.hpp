@@ -16,8 +16,8 @@ namespace fovea::FOVEA_SET {
 /// Cost: one layout of keys, one order of sums; one query of a long cache uses as many threads as there are heads.
 /// Gradients: in the usual order.
 /// Edge cases: bits depend on compiler, flags and processor, as without it.
-/// Errors: at compile time, with neighbors, running_state, max_pool or precision, and where whole rows are read: with
-/// sparsemax, keep or outputs of weights.
+/// Errors: at compile time, with neighbors, running_state, max_pool, precision or ranks, and where whole rows are read:
+/// with sparsemax, keep or outputs of weights.
 /// Source: He 2025 (Defeating nondeterminism in LLM inference).
 inline constexpr batch_invariant_t batch_invariant{};
 

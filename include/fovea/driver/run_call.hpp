@@ -20,6 +20,7 @@
 #include <fovea/driver/run/part.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/call/wide_integers.hpp>
+#include <fovea/spec/fixed_order.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 

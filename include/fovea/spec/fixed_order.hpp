@@ -13,9 +13,7 @@
 namespace fovea::FOVEA_SET {
 
 /// A specification that asks for it (aggregate/batch_invariant.hpp).
-struct batch_invariant_t {
-    using fixed_order_tag = void;
-};
+struct batch_invariant_t {};
 
 /// An aggregator whose sums, and those of the scores, have a fixed order.
 template <linear_aggregator Aggregate>
