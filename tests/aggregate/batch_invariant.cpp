@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace fovea;
@@ -104,13 +105,6 @@ void check_chunks(testing::dice& random, Sequence& s, char const* what, Spec con
     }
 }
 
-/// f(architecture) for the vectors of the machine, and of other widths where these are tested.
-void on_widths(auto const& f) {
-    f(arch::best{});
-    on_emulated<arch::portable>(f);
-    on_emulated<arch::emulated<64, 32>>(f);
-}
-
 /// Lengths about the ends of vectors, panels and blocks, and any others.
 index_t drawn_length(testing::dice& random) {
     index_t const near = index_t{64} << random.between(0, 4);
@@ -130,7 +124,7 @@ TEST_CASE("batch_invariant is part of the sum that it follows, whatever comes af
 }
 
 TEST_CASE("prefill, chunks and decoding have the same bits, in any batch, group and number of threads", "[aggregate]") {
-    on_widths([]<class Arch>(Arch) {
+    auto const on = []<class Arch>(Arch) {
         testing::dice random(11);
         for (int round = 0; round < 8; ++round) {
             index_t const group = random.between(1, 5), n = drawn_length(random);
@@ -154,7 +148,8 @@ TEST_CASE("prefill, chunks and decoding have the same bits, in any batch, group 
                             plain);
             testing::check_close<float, float>("usual order", plain.elements, s.all.elements, {3e-6, 3e-6});
         }
-    });
+    };
+    std::apply([&](auto... arch) { (on(arch), ...); }, lane_widths{});
 }
 
 TEST_CASE("results of batch_invariant are those of the definition", "[aggregate]") {

@@ -198,7 +198,8 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         bool const stored_so =
             std::is_same_v<value_element, T> && evenly_spaced<std::remove_const_t<decltype(Operands::value)>>;
         bool const one_run = n.values_per_run >= n.keys;
-        if (fixed_order) few = false;
+        if (fixed_order)  // rows that are loaded, a few at a time, or added in pairs would divide the sums
+            few = few && keys_per_row == 1 && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>;
         bool const fits = n.value_features % (keys_per_row * lanes) == 0 && n.value_features > 0;
         return fits && (few ? one_run || n.values_per_run % keys_per_row == 0 : one_run && stored_so)
                  ? reading::in_place

@@ -43,7 +43,8 @@ public:
     template <class F>
     void with_values(index_t key, index_t count, F const& f) const {
         if (!values_.in_place()) return f(kernel::even_rows<T>{values_.copy(key), values_.stride()}, index_t{0}, count);
-        for_rows_in_place<Arch, true>(rows_, values_.rows(key, count), values_.loaded(), f);
+        constexpr index_t listed = Call::fixed_order ? key_lanes_of<Call>::block_keys : 256;  // sums are not divided
+        for_rows_in_place<Arch, true, listed>(rows_, values_.rows(key, count), values_.loaded(), f);
     }
 
     /// Packs the values of a block.
