@@ -4,6 +4,7 @@
 
 #include <fovea/core/prologue.hpp>
 
+#include <fovea/aggregate/batch_invariant.hpp>
 #include <fovea/aggregate/concat_heads.hpp>
 #include <fovea/aggregate/delta.hpp>
 #include <fovea/aggregate/gated.hpp>

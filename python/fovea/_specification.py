@@ -47,7 +47,7 @@ WORDS: dict[str, str] = {
         "softmax_with_sink sparsemax straight_through top_k_softmax uniform unnormalized weigh",
         "reweighting": "reweight",
         "aggregator": "max_pool relative_values running_state weighted_sum",
-        "finish": "concat_heads delta gated map mean_heads output precision residual",
+        "finish": "batch_invariant concat_heads delta gated map mean_heads output precision residual",
         "part": "as_is bf16x2 bf16x3 l2_normalized layer_normalized linear min_p packed_bits q8 rms_normalized rotary "
         "threshold top_k top_p transposed",
     }.items()

@@ -261,6 +261,8 @@ running_state: Stage
 """The weighted sum of the values, computed from a state that accumulates keys and values."""
 weighted_sum: Stage
 """The sum of the values, each times the weight of its key."""
+batch_invariant: Stage
+"""The same bits for the same query over the same keys, whatever else is in the call."""
 concat_heads: Stage
 """The results of all heads, side by side."""
 def delta(rate: Value, /) -> Stage:

@@ -19,6 +19,16 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, graph_vi
 #endif
 }
 
+// case: ranks_with_batch_invariant
+// sentence: fovea: over ranks sums are added rank by rank: leave out batch_invariant
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum | batch_invariant, x, result);
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}
+
 // case: ranks_with_relative_values
 // sentence: fovea: over ranks there is no relative_values: what it adds belongs to pairs of one process
 void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<float, 2> table) {

@@ -259,3 +259,21 @@ TEST_CASE("heads that have the same keys share vectors until the queries of one 
     CHECK(two_lanes::sharing(1, 4, 40, true) == 4);
     CHECK(two_lanes::sharing(2, 4, 40, true) == 1);
 }
+
+TEMPLATE_LIST_TEST_CASE("sums in a fixed order have one traversal, one cut into blocks and no splits", "[plan]",
+                        architectures) {
+    constexpr auto spec = scaled_dot | causal_at_end | softmax | weighted_sum | batch_invariant;
+    CHECK(traversals_of<TestType>(spec) == traversals{traversal::key_lanes});
+    std::set<index_t> blocks;
+    for (auto const& n : many_sizes<TestType>()) {
+        auto const how = plan_of<TestType>(spec, n);
+        CHECK(how.fixed_order);
+        CHECK(how.splits.count() == 1);
+        blocks.insert(how.blocks.block_keys);
+    }
+    CHECK(blocks.size() == 1);
+    CHECK(*blocks.begin() % (kernel::chains * plan::key_lanes_blocking<float, TestType>::lanes) == 0);
+    CHECK(plan_of<TestType>(spec, {1, 1, 5000, 64, 64}).keys == plan::reading::in_place);
+    CHECK(plan_of<TestType>(spec, {500, 1, 5000, 64, 64}).keys == plan::reading::packed);
+    CHECK(!plan_of<TestType>(plain, {500, 1, 5000, 64, 64}).fixed_order);
+}

@@ -20,6 +20,7 @@
 #include <fovea/driver/run/part.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/call/wide_integers.hpp>
+#include <fovea/spec/fixed_order.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -60,13 +61,27 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     else dense_loop<online<lanes>>(context).run(executor, scratch, outputs_reduce_over_queries);
 }
 
+/// The sentences for a call that asks for sums of a fixed order and has others.
+template <class Call, class A>
+constexpr bool has_sound_order() {
+    constexpr bool asks = asks_for_fixed_order<sum_of_values<A>>, lists = Call::takes(plan::traversal::listed_keys);
+    constexpr bool whole_rows = Call::takes(plan::traversal::whole_rows);
+    static_assert(!asks || !lists, "fovea: this mask lists the keys of each query: leave out batch_invariant");
+    static_assert(!asks || !whole_rows,
+                  "fovea: batch_invariant takes keys block by block, and a normalizer, reweighting or output of this "
+                  "call reads whole rows: leave it out");
+    return !asks || (!lists && !whole_rows);
+}
+
 /// A call by its plan.
 template <class T, class Arch, class A, class Operands, class Executor>
 void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
     using plan::traversal;
     using call = plan::call_of<T, Arch, A, Operands>;
     auto const how = plan::make_plan<T, Arch, A, Operands>(operands.sizes());
-    if constexpr (call::takes(traversal::running_state)) {
+    if constexpr (!has_sound_order<call, A>()) {
+        return;
+    } else if constexpr (call::takes(traversal::running_state)) {
         recurrent_loop<call>(how, a, operands).run(executor, scratch);
     } else {
         zeros_for_tables const zeros{scratch.shared(), operands.features()};

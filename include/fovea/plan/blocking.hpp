@@ -109,6 +109,8 @@ struct key_lanes_blocking {
     static constexpr int rows_in_place(index_t count) {
         return count == 1 || !compiled.register_heights ? 1 : height(1);
     }
+    /// Rows for which keys in place are transposed in registers, if their sums have a fixed order.
+    static constexpr int most_rows_in_order = compiled.register_heights ? height(2) : 1;
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
     /// The most vectors of a value at a time, for few rows.

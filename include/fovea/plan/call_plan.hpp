@@ -73,6 +73,7 @@ struct call_plan {
     bool matrix_unit = false;  // computes the products of queries in lanes
     index_t sums = 0;          // vectors that a product of scores keeps in registers
     key_splits splits{};       // of the keys of each head
+    bool fixed_order = false;  // of sums: each block of keys that a row sees is taken as a whole
     // listed keys
     bool heads_in_lanes = false;  // the heads of a query are normalized at once, a head in each lane
     // running state
@@ -85,7 +86,7 @@ inline constexpr index_t least_multiplied_features = 16;
 /// True where squared distances over so many features are made of a product: keys are then packed, which many rows
 /// share.
 constexpr bool multiplies_squares(call_plan const& plan, index_t features) {
-    return plan.keys == reading::packed && features >= least_multiplied_features;
+    return plan.keys == reading::packed && !plan.fixed_order && features >= least_multiplied_features;
 }
 
 }  // namespace fovea::FOVEA_SET::plan

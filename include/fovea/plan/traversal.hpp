@@ -14,6 +14,7 @@
 #include <fovea/plan/variants.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
+#include <fovea/spec/fixed_order.hpp>
 #include <fovea/spec/in_parts.hpp>
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/shapes.hpp>
@@ -51,6 +52,10 @@ struct score_types {
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
     /// True where rows of tables of pairs are transposed for it: not by gradients, which add to them.
     static constexpr bool transposes_tables = false;
+    /// True where sums have an order that depends on a query and its keys alone.
+    static constexpr bool fixed_order = false;
+    /// True where keys in place are then transposed in registers, for few rows.
+    static constexpr bool takes_columns = !multiplies_as_stored<T, Arch, query_element, key_element>;
     /// True where scores can, too, as they are read: a table with a row for each query is read along the keys.
     static constexpr bool scores_take_query_lanes =
         product_takes_query_lanes && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
@@ -148,7 +153,10 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     using typename types::parts;
     using typename types::query_element;
     using types::is_linear, types::selects, types::whole_rows;
-    static constexpr bool may_split_keys = compiled.split_keys && !whole_rows && is_linear && !selects;
+    /// True where sums have an order that depends on a query and its keys alone, whatever else is in the call: keys are
+    /// in lanes, packed and never split, and their blocks are taken as a whole.
+    static constexpr bool fixed_order = asks_for_fixed_order<std::remove_const_t<decltype(Spec::aggregate)>>;
+    static constexpr bool may_split_keys = compiled.split_keys && !whole_rows && is_linear && !selects && !fixed_order;
     using value_element = element_of_rows<decltype(Operands::value)>;
     using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
     static constexpr bool transposes_tables = true;
@@ -157,7 +165,7 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     static constexpr bool may_take_query_lanes =
         types::product_takes_query_lanes && !reads_along_keys<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
         && !reads_along_keys<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes && is_linear
-        && !multiplies_as_stored<T, Arch, query_element, key_element>;
+        && !multiplies_as_stored<T, Arch, query_element, key_element> && !fixed_order;
     /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
     static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
     static constexpr bool rounds_queries = fovea::rounds_queries<std::remove_const_t<decltype(Spec::aggregate)>>;
@@ -191,6 +199,8 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         bool const stored_so =
             std::is_same_v<value_element, T> && evenly_spaced<std::remove_const_t<decltype(Operands::value)>>;
         bool const one_run = n.values_per_run >= n.keys;
+        if (fixed_order)  // rows that are loaded, a few at a time, or added in pairs would divide the sums
+            few = few && keys_per_row == 1 && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>;
         bool const fits = n.value_features % (keys_per_row * lanes) == 0 && n.value_features > 0;
         return fits && (few ? one_run || n.values_per_run % keys_per_row == 0 : one_run && stored_so)
                  ? reading::in_place
@@ -211,8 +221,10 @@ template <class Call>
 call_plan make_key_lanes_plan(call_sizes const& n) {
     using tile = key_lanes_blocking<typename Call::number, typename Call::architecture>;
     index_t const rows = n.queries * n.group;
-    bool const few = !Call::packs_keys || rows <= tile::rows;
+    bool const few = Call::fixed_order ? Call::takes_columns && rows <= tile::most_rows_in_order
+                                       : !Call::packs_keys || rows <= tile::rows;
     call_plan plan{traversal::key_lanes, block_sizes_of<tile>};
+    plan.fixed_order = Call::fixed_order;
     plan.tile_heads = n.group;
     plan.keys = few ? reading::in_place : reading::packed;
     plan.rows = few ? tile::width_in_place(std::min<index_t>(rows, tile::rows)) : tile::height_for(rows);
@@ -316,7 +328,9 @@ constexpr files files_of(call_plan const& plan) {
             return {plan.by == traversal::whole_rows   ? "driver/dense/pass/whole_rows.hpp"
                     : plan.by == traversal::split_keys ? "driver/dense/pass/split_keys.hpp"
                                                        : "driver/dense/key_lanes_scores.hpp",
-                    plan.keys == reading::packed ? "driver/call/products.hpp" : "kernel/product/contract_rows.hpp",
+                    plan.keys == reading::packed ? "driver/call/products.hpp"
+                    : plan.fixed_order           ? "kernel/product/contract_columns.hpp"
+                                                 : "kernel/product/contract_rows.hpp",
                     "kernel/transform.hpp"};
     }
 }

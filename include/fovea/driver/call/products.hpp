@@ -191,7 +191,8 @@ FOVEA_CONTROL void accumulate_few(Aggregate const& aggregate, weighted_rows<T, V
     constexpr index_t per_step = Product::step::per_step;
     constexpr bool as_stored = per_step > 1 && !std::is_same_v<Value, T>;
     auto const& all = w.all;
-    index_t const block = round_up(std::max<index_t>(8192 / kernel::bytes_of_features<Values>(w.width), 8), 2);
+    index_t const block =
+        w.in_order ? all.keys : round_up(std::max<index_t>(8192 / kernel::bytes_of_features<Values>(w.width), 8), 2);
     T ones[tile::rows];
     std::fill_n(ones, tile::rows, T{1});
     T const* rescale = all.rescale;

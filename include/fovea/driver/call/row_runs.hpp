@@ -35,7 +35,8 @@ struct weighted_rows {
     kernel::weighted_values<T, Values, Weights> all;
     index_t width;  // of values, in whole vectors
     index_t rows;
-    int mr;  // rows of the register tile
+    int mr;                 // rows of the register tile
+    bool in_order = false;  // the keys of each sum are added in one piece
 };
 
 /// Rows of elements: the positions of one head, or of several interleaved heads.
@@ -181,22 +182,22 @@ auto addresses_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loa
 
 /// Calls f(rows, offset, count) for some rows of a head in order, as microkernels read them in place: as many as there
 /// are where these lie in memory, rows_at_once of those that are loaded. `Decodes`: blocks are decoded, and integers
-/// scaled, as they are read.
-template <class Arch, bool Decodes, class Rows, class T, class F>
+/// scaled, as they are read. Of rows in pages so many are listed at a time.
+template <class Arch, bool Decodes, index_t Listed = 256, class Rows, class T, class F>
 void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
     using element = element_of_rows<Rows>;
     [[maybe_unused]] index_t const row_bytes = rows.extent(3) * static_cast<index_t>(sizeof(element));
     if constexpr (Decodes && requires { typename Rows::block_type; }) {
-        for_rows_in_place<Arch, false>(rows.blocks, at, loaded,
-                                       [&]<class Blocks>(Blocks const& blocks, index_t offset, index_t count) {
-                                           f(kernel::decoded_rows<Blocks>{blocks, 0}, offset, count);
-                                       });
+        for_rows_in_place<Arch, false, Listed>(rows.blocks, at, loaded,
+                                               [&]<class Blocks>(Blocks const& blocks, index_t offset, index_t count) {
+                                                   f(kernel::decoded_rows<Blocks>{blocks, 0}, offset, count);
+                                               });
     } else if constexpr (Decodes && scaled_integers<Rows>) {
         auto const shared = kernel::shared_scale::of(rows.block, rows.extent(3), kernel::pack<T, Arch>::lanes);
-        if (!shared) return for_rows_in_place<Arch, false>(rows, at, loaded, f);
+        if (!shared) return for_rows_in_place<Arch, false, Listed>(rows, at, loaded, f);
         auto const in_place = [&](auto const& source, index_t first, index_t count, auto const& g) {
             row_range const of{at.batch, at.head, at.first + first, at.first + first + count};
-            for_rows_in_place<Arch, false>(
+            for_rows_in_place<Arch, false, Listed>(
                 source, of, loaded, [&](auto const& found, index_t offset, index_t n) { g(found, first + offset, n); });
         };
         in_place(rows.numbers, 0, at.last - at.first, [&](auto const& numbers, index_t first, index_t count) {
@@ -219,14 +220,13 @@ void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T
             f(kernel::even_rows<element>{run.first, run.stride, ahead}, offset, run.count);
         });
     } else {
-        constexpr index_t listed = 256;
         index_t const ahead = kernel::rows_ahead(row_bytes);
         index_t const stride =
             rows_from(rows, at.batch, at.head, at.first).stride * static_cast<index_t>(sizeof(element));
         index_t const step = std::min(rows_per_memory_page(stride), rows_per_run(rows));
-        for (index_t n = at.first; n < at.last; n += listed) {
-            index_t const count = std::min(at.last - n, listed), last = std::min(n + count + ahead, rows.extent(2));
-            row_addresses<Rows, listed + kernel::most_rows_ahead> all(rows, {at.batch, at.head, n, last});
+        for (index_t n = at.first; n < at.last; n += Listed) {
+            index_t const count = std::min(at.last - n, Listed), last = std::min(n + count + ahead, rows.extent(2));
+            row_addresses<Rows, Listed + kernel::most_rows_ahead> all(rows, {at.batch, at.head, n, last});
             translate(0, last - n, step, all);
             f(all.in_place(count, last - n, ahead), n - at.first, count);
         }

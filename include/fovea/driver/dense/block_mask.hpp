@@ -4,6 +4,7 @@
 
 #include <fovea/core/index.hpp>
 #include <fovea/driver/dense/dense_rows.hpp>
+#include <fovea/kernel/score_packs.hpp>
 
 #include <algorithm>
 
@@ -46,6 +47,13 @@ public:
     granule_run<Blocking> const* begin() const { return runs_; }
     granule_run<Blocking> const* end() const { return runs_ + count_; }
     void add(granule_run<Blocking> run) { runs_[count_++] = run; }
+    /// One run from the first key to the last, which begins at a multiple of so many granules. The mask is applied to
+    /// panels that were left out.
+    void join(index_t granules) {
+        if (count_ == 0) return;
+        runs_[0] = {runs_[0].first / granules * granules, runs_[count_ - 1].last};
+        count_ = 1;
+    }
 
 private:
     granule_run<Blocking> runs_[(Blocking::panels + 1) / 2];
@@ -121,8 +129,9 @@ public:
     visible_runs<Blocking> runs(Rows const& rows, index_t first, index_t last, truth seen,
                                 search_back_off& back_off) const {
         bool const searches = seen.always() || back_off.is_due();
-        auto const found = searches ? runs(rows, first, last, seen) : all_mixed(first, last, rows.whole_panels());
+        auto found = searches ? runs(rows, first, last, seen) : all_mixed(first, last, rows.whole_panels());
         if (searches && !seen.always()) back_off.learn(found, ceil_div(last - first, Blocking::panel));
+        if (call_.planned.fixed_order) found.join(kernel::chains);
         return found;
     }
 

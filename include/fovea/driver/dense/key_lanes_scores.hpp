@@ -8,6 +8,7 @@
 #include <fovea/driver/dense/stored_keys.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
+#include <fovea/kernel/product/contract_columns.hpp>
 
 #include <algorithm>
 
@@ -136,7 +137,11 @@ private:
     static void contract_in_place(Keys const& from, kernel::row_products<T> const& all) {
         static_assert(std::is_same_v<typename Keys::products, Step>,
                       "queries are laid out for the product of the keys");
-        if constexpr (std::is_same_v<Keys, kernel::keys_in_place<T, Arch, kernel::even_rows<T>>>)
+        if constexpr (Call::fixed_order && std::is_same_v<Step, kernel::number_products>)
+            with_rows<tile>(all.rows, [&](auto rows) {
+                if constexpr (rows() <= tile::most_rows_in_order) kernel::contract_columns<rows(), T, Arch>(from, all);
+            });
+        else if constexpr (std::is_same_v<Keys, kernel::keys_in_place<T, Arch, kernel::even_rows<T>>>)
             products<T, Arch>::contract_in_place(from, all);
         else driver::contract_in_place<Arch>(from, all);
     }

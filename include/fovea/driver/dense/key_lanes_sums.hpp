@@ -43,7 +43,8 @@ public:
     template <class F>
     void with_values(index_t key, index_t count, F const& f) const {
         if (!values_.in_place()) return f(kernel::even_rows<T>{values_.copy(key), values_.stride()}, index_t{0}, count);
-        for_rows_in_place<Arch, true>(rows_, values_.rows(key, count), values_.loaded(), f);
+        constexpr index_t listed = Call::fixed_order ? key_lanes_of<Call>::block_keys : 256;  // sums are not divided
+        for_rows_in_place<Arch, true, listed>(rows_, values_.rows(key, count), values_.loaded(), f);
     }
 
     /// Packs the values of a block.
@@ -114,7 +115,8 @@ public:
                      rescale},
                     width_,
                     rows_,
-                    mr_};
+                    mr_,
+                    Call::fixed_order};
                 if constexpr (as_computed && Call::packs_keys)
                     if (packs_keys_) {  // converted values are packed
                         if constexpr (is_linear) packed_products<product>::accumulate(all, next);
@@ -144,6 +146,7 @@ public:
 
     /// Adds the values of visible pairs one by one: no value is multiplied by the weight of an excluded pair.
     [[gnu::noinline]] FOVEA_CONTROL void add_visible(scores const& weights, T const* rescale) const {
+        if constexpr (Call::fixed_order) return add_visible_in_order(weights, rescale);
         for (index_t r = 0; r < rows_; ++r) {
             T* const sum = sums_ + r * width_;
             for (index_t c = 0; c < width_; ++c) sum[c] *= rescale[r];
@@ -158,6 +161,23 @@ public:
     }
 
 private:
+    /// The same in the order of add.
+    void add_visible_in_order(scores const& weights, T const* rescale) const {
+        using vector = kernel::pack<T, Arch>;
+        for (index_t r = 0; r < rows_; ++r)
+            for (index_t c = 0; c < values_.features(); c += vector::lanes) {
+                vector sum(T{0});
+                for (index_t j = 0; j < weights.count; ++j) {
+                    index_t const pair = r * weights.stride + j;
+                    if (!weights.visible[pair]) continue;
+                    auto const value = kernel::load_as<T, Arch>(values_(weights.first + j) + c, values_.features() - c);
+                    sum = fma(vector(weights.scores[pair]), value, sum);
+                }
+                T* const at = sums_ + r * width_ + c;
+                fma(vector::load(at), vector(rescale[r]), sum).store(at);
+            }
+    }
+
     stored values_;
     bool packs_keys_;  // for many rows
     Aggregate const& aggregate_;
@@ -203,7 +223,11 @@ class key_lanes_sums {
     }
 
     static row_type row_of(call_type const& call, scores const& s, index_t r) {
-        return {s.scores + r * s.stride, s.packs(), {s.first + call.first_key}};
+        index_t packs = s.packs();
+        if constexpr (Call::fixed_order)  // each key belongs to the same chain of a sum, whichever is the last
+            for (; packs % kernel::chains != 0; ++packs)
+                std::fill_n(s.scores + r * s.stride + packs * blocking::lanes, blocking::lanes, excluded<T>);
+        return {s.scores + r * s.stride, packs, {s.first + call.first_key}};
     }
 
     static void fold(call_type const& call, rows_type const& rows, online_state<T> const& sums, scores const& s,
@@ -268,9 +292,13 @@ class key_lanes_sums {
                             : static_cast<T>(context.operands.value(row.batch, row.head / context.tile_heads, key, c)));
         } else {
             T const factor = Call::whole_rows ? T{1} : normalizing::finish(context.normalizer(row), s);
-            if constexpr (Call::is_linear)
+            using vector = kernel::pack<T, Arch>;
+            if constexpr (Call::fixed_order)  // the sign of a sum that is 0 may depend on values of weight 0
                 for (index_t c = 0; c < n; c += blocking::lanes)
-                    kernel::store_as<T, Arch>(kernel::pack<T, Arch>::load(sum + c) * factor, to + c, n - c);
+                    kernel::store_as<T, Arch>(vector::load(sum + c) * factor + vector(T{0}), to + c, n - c);
+            else if constexpr (Call::is_linear)
+                for (index_t c = 0; c < n; c += blocking::lanes)
+                    kernel::store_as<T, Arch>(vector::load(sum + c) * factor, to + c, n - c);
             else
                 for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(aggregated<aggregator>(sum[c], factor));
         }

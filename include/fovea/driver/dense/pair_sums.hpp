@@ -74,7 +74,8 @@ public:
             kernel::pair_factors<T> const factors{factors_of(context, rows, factor), tile::rows * most,
                                                   keys.keys(at.block, key_plane) + within * features,
                                                   tile::block_keys * most, features};
-            if (rows.factorable && keys.factorable(at.block)) {
+            constexpr bool as_written = Pair::uses_exponentials && Call::fixed_order;  // ranges are of a block
+            if (!as_written && rows.factorable && keys.factorable(at.block)) {
                 auto const sum = [&](index_t k) { compare_factored(rows, pair.factors.body, factors, scores, k); };
                 bool multiplies = false;
                 if constexpr (Pair::sums_squares) {

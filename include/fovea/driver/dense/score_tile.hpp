@@ -45,7 +45,8 @@ public:
         bool finds_max = true;  // of each row, with queries in lanes
 
         scratch(arena& memory, call_type const& call, index_t blocks)
-            : stride(std::min(round_up(call.keys, Blocking::panel), blocks * Blocking::block_keys) + Blocking::lanes),
+            : stride(std::min(round_up(call.keys, Blocking::panel), blocks * Blocking::block_keys)
+                     + Blocking::lanes * (call.planned.fixed_order ? kernel::chains : 1)),
               scores(memory.template take<T>(std::max<index_t>(call.functions.products + call.functions.pairs, 1)
                                              * plane_stride())),
               visible(memory.template take<bool>(plane_stride())) {}

@@ -5,6 +5,7 @@
 #include <fovea/interop/mpi/ranks.hpp>
 #include <fovea/parts/chunked.hpp>
 #include <fovea/spec/call/check_call.hpp>
+#include <fovea/spec/fixed_order.hpp>
 
 #include <optional>
 #include <stdexcept>
@@ -90,7 +91,9 @@ constexpr bool goes_over_ranks() {
     static_assert(of_rows,
                   "fovea: over ranks a rank has the keys that its queries list, and no others: beside the result there "
                   "are lse and save");
-    return of_rows && merges_values<A>();
+    constexpr bool any_order = !asks_for_fixed_order<sum_of_values<A>>;
+    static_assert(any_order, "fovea: over ranks sums are added rank by rank: leave out batch_invariant");
+    return of_rows && any_order && merges_values<A>();
 }
 /// Errors: std::logic_error where MPI cannot be called from here.
 inline void require_mpi(bool several_threads) {
