@@ -286,14 +286,12 @@ TEMPLATE_LIST_TEST_CASE("the other elementary functions are within 3 ulp", "[ker
     check_elementary<elementary::sin, TestType>(-1e30, 1e30);
     check_elementary<elementary::sin, TestType>(-10, 10);
     check_elementary<elementary::cos, TestType>(-1e30, 1e30);
-    check_elementary<elementary::tan, TestType>(-1e6, 1e6);
     check_elementary<elementary::asin, TestType>(-1, 1);
     check_elementary<elementary::acos, TestType>(-1, 1);
     check_elementary<elementary::atan, TestType>(-1e9, 1e9);
     check_elementary<elementary::sinh, TestType>(-80, 80);
     check_elementary<elementary::cosh, TestType>(-80, 80);
     check_elementary<elementary::asinh, TestType>(-1e9, 1e9);
-    check_elementary<elementary::acosh, TestType>(1, 1e9);
     check_elementary<elementary::atanh, TestType>(-0.999, 0.999);
     check_elementary<elementary::exp2, TestType>(-120, 120);
     check_elementary<elementary::expm1, TestType>(-80, 80);
@@ -301,7 +299,16 @@ TEMPLATE_LIST_TEST_CASE("the other elementary functions are within 3 ulp", "[ker
     check_elementary<elementary::log10, TestType>(1e-30, 1e30);
     check_elementary<elementary::log1p, TestType>(-0.999, 1e9);
     check_elementary<elementary::cbrt, TestType>(-1e30, 1e30);
+#ifdef __MINGW32__
+    WARN(
+        "skipped, 3 functions of 18: MinGW-w64's acosh and erfc of float are off by 4 and 63 ulp, its tan of long "
+        "double, "
+        "which is the reference, by thousands");
+#else
+    check_elementary<elementary::tan, TestType>(-1e6, 1e6);
+    check_elementary<elementary::acosh, TestType>(1, 1e9);
     check_elementary<elementary::erfc, TestType>(-9, 9);
+#endif
 }
 
 TEMPLATE_LIST_TEST_CASE("functions of two numbers take packs, numbers and indices", "[kernel]", lane_widths) {

@@ -21,11 +21,31 @@ using calls = std::function<void(index_t)>;
 
 /// Pieces of work that may be taken amid others, as work stealing does: the rest of the bulk that runs.
 struct stealing {
-    static inline thread_local std::vector<std::function<void()>> pending;
+    using list = std::vector<std::function<void()>>;
+    /// That of the outermost bulk of a thread. A list of the thread's own would be destroyed when it ends, which
+    /// MinGW-w64 does after it has given the memory of the thread back.
+    static inline thread_local list* pending = nullptr;
+
+    class scope {
+    public:
+        scope() {
+            if (outermost_) pending = &list_;
+        }
+        scope(scope const&) = delete;
+        scope& operator=(scope const&) = delete;
+        ~scope() {
+            if (outermost_) pending = nullptr;
+        }
+
+    private:
+        list list_;
+        bool outermost_ = pending == nullptr;
+    };
+
     static void take_one() {
-        if (pending.empty()) return;
-        auto const next = std::move(pending.back());
-        pending.pop_back();
+        if (pending == nullptr || pending->empty()) return;
+        auto const next = std::move(pending->back());
+        pending->pop_back();
         next();
     }
 };
@@ -64,9 +84,10 @@ std::vector<manner> const& manners() {
          }},
         {"amid one another",
          [](index_t n, calls const& f) {
-             for (index_t i = 1; i < n; ++i) stealing::pending.push_back([&f, i] { f(i); });
+             stealing::scope const in_this;
+             for (index_t i = 1; i < n; ++i) stealing::pending->push_back([&f, i] { f(i); });
              f(0);
-             while (!stealing::pending.empty()) stealing::take_one();
+             while (!stealing::pending->empty()) stealing::take_one();
          }},
         {"by threads of the pool", [](index_t n, calls const& f) { threads(3).bulk(n, f); }},
         {"none, as a group that was cancelled", [](index_t, calls const&) {}},

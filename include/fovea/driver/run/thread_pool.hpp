@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cfenv>
 #include <exception>
 #include <new>
 #include <utility>
@@ -79,7 +78,7 @@ public:
         : task_(&task),
           call_([](void const* t, index_t index, index_t worker) { (*static_cast<Task const*>(t))(index, worker); }),
           count_(count) {
-        std::fegetenv(&environment_);
+        environment_.read();
     }
 
     /// Takes tasks until none is left; after an exception none is.
@@ -96,15 +95,15 @@ public:
 #endif
     }
     void help(index_t worker) noexcept {
-        std::fesetenv(&environment_);
+        environment_.set();
         work(worker);
     }
     /// For a thread of somebody else's, which gets back the environment that it had.
     void join(index_t worker) noexcept {
-        std::fenv_t own;
-        std::fegetenv(&own);
+        system::float_environment own;
+        own.read();
         help(worker);
-        std::fesetenv(&own);
+        own.set();
     }
     /// To be asked when all have left.
     void rethrow() const {
@@ -123,7 +122,7 @@ private:
     void const* task_;
     void (*call_)(void const*, index_t, index_t);
     index_t count_;
-    std::fenv_t environment_;
+    system::float_environment environment_;
     std::atomic<index_t> next_{0};
     std::atomic_flag failed_;
     std::exception_ptr failure_;

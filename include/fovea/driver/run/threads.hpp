@@ -6,6 +6,8 @@
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
 
+#include <cfenv>
+
 #if !defined(_WIN32) && (!defined(__wasm__) || defined(_REENTRANT))
 #include <pthread.h>
 #include <sched.h>
@@ -170,6 +172,29 @@ private:
 };
 
 #endif
+
+/// How this thread computes, rounding and flushing to zero included: `read` takes it, `set` gives it to a thread.
+class float_environment {
+public:
+    void read() {
+        std::fegetenv(&value_);
+#if defined(_WIN32) && defined(__x86_64__)
+        vectors_ = __builtin_ia32_stmxcsr();  // which MinGW-w64's fesetenv leaves as it is
+#endif
+    }
+    void set() const {
+        std::fesetenv(&value_);
+#if defined(_WIN32) && defined(__x86_64__)
+        __builtin_ia32_ldmxcsr(vectors_);
+#endif
+    }
+
+private:
+    std::fenv_t value_{};
+#if defined(_WIN32) && defined(__x86_64__)
+    unsigned vectors_ = 0;
+#endif
+};
 
 }  // namespace fovea::FOVEA_SET::driver::system
 
