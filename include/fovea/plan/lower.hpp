@@ -137,7 +137,7 @@ constexpr auto lower(E const& e, Parts const& found) {
         return lowered<std::remove_const_t<decltype(both)>, decltype(b.parts)>{both, b.parts};
     } else if constexpr (is_node_of<operations::sum, E>) {
         using body = std::remove_cvref_t<decltype(get<0>(e))>;
-        auto const factors = factor(get<0>(e));
+        auto const factors = factor_unless_read_by_feature(get<0>(e));
         auto const over = features_of_sum(e);
         using term = pairwise_term<body, std::remove_const_t<decltype(factors)>, std::remove_const_t<decltype(over)>>;
         return detail::collect<part::pairwise>(found, term{get<0>(e), factors, over});

@@ -6,6 +6,7 @@
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/call_plan.hpp>
 #include <fovea/plan/squares.hpp>
+#include <fovea/plan/table_products.hpp>
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/for_each.hpp>
@@ -35,6 +36,8 @@ struct pairwise_term {
     static constexpr bool uses_exponentials = Factored::exponentials;
     static constexpr int sign = sign_of_square<decltype(Factored::body)>;
     static constexpr bool sums_squares = sign != 0;  // sum(weight * square(a + sign * b))
+    static constexpr bool reads_rows = reads_rows_of_pairs<Body>;
+    static constexpr bool multiplies_row = reads_rows && multiplies_row_of_pair<Body>;  // sum(of_query * row of a table)
     Body body{};
     Factored factors{};
     Over over{};
@@ -84,6 +87,11 @@ inline constexpr bool any_uses_head = hana::unpack(Tuple{}, [](auto const&... te
 template <class Pairs>
 inline constexpr index_t squares_of =
     hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.sums_squares}); });
+
+/// The pairwise terms that are products of the query with a row of a table.
+template <class Pairs>
+inline constexpr index_t row_products_of =
+    hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.multiplies_row}); });
 
 /// True where one of the pairwise terms mentions a placeholder.
 template <class Tuple, class Placeholder>
