@@ -9,6 +9,7 @@
 #include <fovea/plan/factor.hpp>
 #include <fovea/plan/score_parts.hpp>
 #include <fovea/plan/squares.hpp>
+#include <fovea/plan/table_products.hpp>
 
 #include <boost/hana/append.hpp>
 #include <boost/hana/size.hpp>
@@ -164,11 +165,11 @@ constexpr auto lower(E const& e, Parts const& found) {
 }
 
 /// Lowers the score of a call whose mask lists keys, or does not. The features of listed keys are read once in any
-/// case, so that expanding squares would gain nothing.
+/// case, so that expanding squares, or sums with rows of tables, would gain nothing.
 template <bool ListsKeys, class E>
 constexpr auto lower_for(E const& e) {
     if constexpr (ListsKeys) return lower(e);
-    else return lower(expand_squares(e));
+    else return lower(expand_squares(split_sums_with_rows(e)));
 }
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -133,6 +133,16 @@ constexpr bool multiplies_squares(call_plan const& plan, Pair const& pair, index
     return Pair::sums_squares && multiplies_squares(plan, pair.over.of(features, key_features).count);
 }
 
+/// True where a pairwise term is made of the product of queries with the rows of a table: not of a table by head where
+/// a tile has queries of several heads.
+template <class Pair>
+constexpr bool multiplies_row(call_plan const& plan, Pair const& pair) {
+    if constexpr (!Pair::multiplies_row) return false;
+    else
+        return plan.by != traversal::listed_keys
+            && (plan.tile_heads == 1 || !decltype(row_product_of(pair.body))::differs_by_head);
+}
+
 /// True where one of the terms reads features of keys, not only their positions.
 template <class Tuple>
 inline constexpr bool any_reads_features = hana::unpack(

@@ -87,4 +87,48 @@ constexpr auto row_product_of(E const& e) {
     }
 }
 
+// --- sums of several products ---
+
+namespace detail {
+/// True for a (b + c), or (b + c) a, of which a is of the query and a row is in the sum.
+template <class E>
+inline constexpr bool multiplies_sum_with_row = false;
+template <class A, class B>
+inline constexpr bool multiplies_sum_with_row<node<operations::times, A, B>> = [] {
+    constexpr auto adds = []<class E>(std::type_identity<E>) {
+        return (is_node_of<operations::plus, E> || is_node_of<operations::minus, E>) && reads_rows_of_pairs<E>;
+    };
+    using fovea::detail::of_query_side;
+    return (of_query_side<A> && adds(std::type_identity<B>{})) || (of_query_side<B> && adds(std::type_identity<A>{}));
+}();
+}  // namespace detail
+
+/// split_sums_with_rows: sum(a (b + row)) = sum(a b) + sum(a row), of which each is a product; also inside of what is
+/// computed of the sum, since both are rounded like it.
+template <class E>
+constexpr auto split_sums_with_rows(E const& e) {
+    if constexpr (!reads_rows_of_pairs<E> || is_node_of<at_operation, E>) {
+        return e;
+    } else if constexpr (is_node_of<operations::sum, E>) {
+        using body = std::remove_cvref_t<decltype(get<0>(e))>;
+        if constexpr (!detail::multiplies_sum_with_row<body>) {
+            return e;
+        } else {
+            auto const split = [&](auto const& both, auto const& product_with) {
+                auto const over = features_of_sum(e);
+                return make_node<typename std::remove_cvref_t<decltype(both)>::operation>(
+                    split_sums_with_rows(sum_over(product_with(get<0>(both)), over)),
+                    split_sums_with_rows(sum_over(product_with(get<1>(both)), over)));
+            };
+            if constexpr (fovea::detail::of_query_side<std::remove_cvref_t<decltype(get<0>(get<0>(e)))>>)
+                return split(get<1>(get<0>(e)), [&](auto const& x) { return get<0>(get<0>(e)) * x; });
+            else return split(get<0>(get<0>(e)), [&](auto const& x) { return x * get<1>(get<0>(e)); });
+        }
+    } else {
+        return with_children(e, [](auto const&... children) {
+            return make_node<typename E::operation>(split_sums_with_rows(children)...);
+        });
+    }
+}
+
 }  // namespace fovea::FOVEA_SET::plan

@@ -59,7 +59,7 @@ public:
         auto const term = plan::row_product_of(pair.body);
         constexpr int axis = decltype(term)::axis;
         auto const& table = term.table();
-        if ((decltype(term)::differs_by_head && context.tile_heads > 1) || table.empty()) return std::nullopt;
+        if (!plan::multiplies_row(context.planned, pair) || table.empty()) return std::nullopt;
         index_t const padded = round_up(count, tile::lanes), last = table.extent(axis) - 1;
         box where = rows.span(context, 0, rows.count);
         where.kv_idx = {first, first + padded - 1};
