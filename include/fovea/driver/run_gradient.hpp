@@ -89,11 +89,11 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
                        apart = by_head && (differs_along(each.of, reads.batch) || batches == 1)
                             && (differs_along(each.of, reads.query) || tasks.splits == 1);
             using table_type = std::remove_const_t<decltype(each.of)>;
-            return std::make_tuple(asked_table<T, table_type>{
-                found ? each.of : table_type{}, found ? sums.template of_asked<N>() : nullptr,
-                apart || !found ? reached_by::one_task
-                : by_head       ? reached_by::tasks_of_one_head
-                                : reached_by::any_tasks});
+            return std::make_tuple(asked_table<T, table_type>{found ? each.of : table_type{},
+                                                              found ? sums.template of_asked<N>() : nullptr,
+                                                              apart || !found ? reached_by::one_task
+                                                              : by_head       ? reached_by::tasks_of_one_head
+                                                                              : reached_by::any_tasks});
         } else {
             return std::tuple<>();
         }

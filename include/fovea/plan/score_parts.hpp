@@ -37,7 +37,8 @@ struct pairwise_term {
     static constexpr int sign = sign_of_square<decltype(Factored::body)>;
     static constexpr bool sums_squares = sign != 0;  // sum(weight * square(a + sign * b))
     static constexpr bool reads_rows = reads_rows_of_pairs<Body>;
-    static constexpr bool multiplies_row = reads_rows && multiplies_row_of_pair<Body>;  // sum(of_query * row of a table)
+    static constexpr bool multiplies_row =
+        reads_rows && multiplies_row_of_pair<Body>;  // sum(of_query * row of a table)
     Body body{};
     Factored factors{};
     Over over{};

@@ -20,9 +20,10 @@ namespace {
 
 constexpr index_t most_queries = 60, most_keys = 600, all_heads = 4;
 // Many queries and keys of several blocks; heads that share keys; and few queries, whose keys are read in place.
-testing::call_sizes const many{2, all_heads, all_heads, 37, most_keys, 23, 18}, shared{1, all_heads, 2, most_queries, 150, 16, 8},
-    few{1, all_heads, all_heads, 3, 45, 23, 18};
-score_gradient_case::sizes const of_gradient{2, all_heads, all_heads, 37, 70, 21, 9}, whole_vectors{1, all_heads, 2, 30, 47, 32, 16};
+testing::call_sizes const many{2, all_heads, all_heads, 37, most_keys, 23, 18},
+    shared{1, all_heads, 2, most_queries, 150, 16, 8}, few{1, all_heads, all_heads, 3, 45, 23, 18};
+score_gradient_case::sizes const of_gradient{2, all_heads, all_heads, 37, 70, 21, 9},
+    whole_vectors{1, all_heads, 2, 30, 47, 32, 16};
 
 /// Vectors for a distance of any of these queries and keys, of each head.
 template <class T>
@@ -32,9 +33,9 @@ tensor<T, 3> of_distances(testing::dice& random, index_t features) {
 
 /// Transformer-XL: a bias of queries for keys, another one for distances.
 auto transformer_xl(tensor<float, 2> const& u, tensor<float, 2> const& w, tensor<float, 3> const& r) {
-    return compare((sum((q + param(u)[head]) * k)
-                    + sum((q + param(w)[head]) * param(r)(head, q_idx - kv_idx + (most_keys - 1))))
-                   * rsqrt(dim));
+    return compare(
+        (sum((q + param(u)[head]) * k) + sum((q + param(w)[head]) * param(r)(head, q_idx - kv_idx + (most_keys - 1))))
+        * rsqrt(dim));
 }
 
 /// Rows that are clamped, of every other row of a table; of buckets; and of each pair.
@@ -58,8 +59,9 @@ struct many_terms {
                        * rsqrt(dim));
     }
     auto of_pairs() const {
-        return compare((sum(q * param(pairs)(q_idx, kv_idx)) + sum(tanh(k + param(buckets)[select(kv_idx < q_idx, 1, 3)])))
-                       * rsqrt(dim));
+        return compare(
+            (sum(q * param(pairs)(q_idx, kv_idx)) + sum(tanh(k + param(buckets)[select(kv_idx < q_idx, 1, 3)])))
+            * rsqrt(dim));
     }
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums over features with rows of a table, such as vectors of distances, by way of a matrix product: of the queries of a
-// tile with the rows that its pairs may choose, from which each pair takes its number.
+// Sums over features with rows of a table, such as vectors of distances, by way of a matrix product: of the queries of
+// a tile with the rows that its pairs may choose, from which each pair takes its number.
 #pragma once
 
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/table_panels.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/kernel/row_products.hpp>
 #include <fovea/plan/table_products.hpp>
@@ -111,9 +112,9 @@ public:
                                        .stride = rows.width});
         std::fill_n(to, round_up(features, tile::lanes) * rows.width, T{0});
         for (index_t r = 0; r < rows.count; ++r)
-            product::for_packs(
-                term.of_query, row(r), base(r), T{1}, features,
-                [&](index_t pack, auto const& value) { value.store(to + (pack * rows.width + r) * tile::lanes); });
+            product::for_packs(term.of_query, row(r), base(r), T{1}, features, [&](index_t pack, auto const& value) {
+                value.store(to + (pack * rows.width + r) * tile::lanes);
+            });
     }
 
     /// The sums of the nth term with a run of keys; false where they are not for a product. `queries` is what prepare
@@ -137,7 +138,8 @@ public:
             for (index_t n = first_panel; n <= last_panel; ++n)
                 packed_products<product>::contract(
                     {.queries = queries,
-                     .keys = keys.tables().panel_of(nth, of->first, n, [&](T* packed) { pack(*of, n, all, features, packed); }),
+                     .keys = keys.tables().panel_of(nth, of->first, n,
+                                                    [&](T* packed) { pack(*of, n, all, features, packed); }),
                      .first = 0,
                      .last = tile::nv,
                      .features = features,
@@ -164,8 +166,8 @@ private:
     static void pack(rows_of_table<Element> const& of, index_t n, index_t all, index_t features, T* to) {
         index_t const first = n * tile::panel, count = std::min(all - first, tile::panel);
         product::transpose(
-            k_t{}, [&](index_t i) FOVEA_LAMBDA { return of.at(first + i); },
-            [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{},
+            k_t{}, [&](index_t i) FOVEA_LAMBDA { return of.at(first + i); }, [](index_t) FOVEA_LAMBDA { return 0; },
+            kernel::unscaled{},
             {.count = count,
              .padded_rows = tile::panel,
              .available = count,

@@ -186,8 +186,7 @@ struct read_pairs {
         if (!listed) return search.reads_outside(all);
         auto whole = all;
         whole.edge = {0, listed->edges() - 1};
-        if (listed->edges() == 0 || search.is_inside(whole, std::max(elements_in_box, listed->edges())))
-            return false;
+        if (listed->edges() == 0 || search.is_inside(whole, std::max(elements_in_box, listed->edges()))) return false;
         search.left += listed->edges();
         auto b = whole;
         for (index_t i = 0; i < listed->queries(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where gradients are summed: rows and tables in their targets, or in scratch memory; tables in shares, which are joined in
-// order.
+// Where gradients are summed: rows and tables in their targets, or in scratch memory; tables in shares, which are
+// joined in order.
 #pragma once
 
 #include <fovea/driver/call/backward/table_sink.hpp>

@@ -5,8 +5,10 @@
 
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/table_panels.hpp>
 #include <fovea/driver/dense/table_products.hpp>
 #include <fovea/expr/backpropagate.hpp>
+#include <fovea/kernel/backward/row_sums.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/plan/score_parts.hpp>
@@ -85,8 +87,7 @@ public:
             auto const term = plan::row_product_of(pair.body);
             tables.for_each_sum(term.table(), [&](auto const& to) {
                 auto const start = of_tables::row_place(term, to, rows.coordinates[0], of->rows.lo);
-                add_to_table(rows.count, of->count(), features, queries(n), start,
-                             to.stride(decltype(term)::axis));
+                add_to_table(rows.count, of->count(), features, queries(n), start, to.stride(decltype(term)::axis));
             });
             return true;
         }
@@ -151,14 +152,12 @@ private:
         std::fill_n(ones, Blocking::rows, T{1});
         if (whole > 0)
             accumulate_few<product>(
-                step{}, weighted_rows<T, kernel::even_rows<Element>>{
-                            {{amounts_, panels::width, {}}, of.count(), table, to, width_, ones},
-                            whole,
-                            rows,
-                            Blocking::rows});
+                step{},
+                weighted_rows<T, kernel::even_rows<Element>>{
+                    {{amounts_, panels::width, {}}, of.count(), table, to, width_, ones}, whole, rows, Blocking::rows});
         for (index_t r = 0; r < rows && whole < features; ++r)
-            kernel::accumulate_nonzero<T, Arch>(step{}, amounts_ + r * panels::width, of.count(),
-                                                table.from(0, whole), to + r * width_ + whole, features - whole);
+            kernel::accumulate_nonzero<T, Arch>(step{}, amounts_ + r * panels::width, of.count(), table.from(0, whole),
+                                                to + r * width_ + whole, features - whole);
     }
     /// dR += E^T A: straight to rows of whole vectors, by memory of their own to others.
     void add_to_table(index_t rows, index_t chosen, index_t features, T* of_rows, T* to, index_t stride) const {
