@@ -106,6 +106,26 @@ TEST_CASE("gradients go back to rows that are clamped, of buckets or of each pai
     CHECK(worst(t.of_pairs() | causal | softmax | weighted_sum, of, t.buckets) < 3e-5);
 }
 
+TEST_CASE("gradients of vectors by head are summed alike in any number of threads", "[driver]") {
+    // Few heads, whose queries are split among tasks: each batch element and split has sums of its own.
+    constexpr index_t split_queries = 1030, split_keys = 20, features = 16;
+    testing::dice random(6);
+    score_gradient_case::sizes const n{2, 2, 2, split_queries, split_keys, features, 4};
+    score_gradient_case::operands<float> const of(random, n);
+    auto const u = testing::random_tensor<float>(random, extents_t<2>{2, features}),
+               w = testing::random_tensor<float>(random, extents_t<2>{2, features});
+    auto const r = testing::random_tensor<float>(random, extents_t<3>{2, split_queries + most_keys - 1, features});
+    auto const spec = transformer_xl(u, w, r) | causal_at_end | softmax | weighted_sum;
+    CHECK(worst(spec, of, u, w, r) < 3e-5);
+    auto const gradients = [&](auto const& executor) {
+        tensor<float, 3> d_r(r.extents);
+        workspace scratch;
+        gradient(executor, scratch, spec, of.query, of.key, of.value, of.d_result, grad(r, d_r));
+        return d_r.elements;
+    };
+    CHECK(gradients(serial) == gradients(threads(3)));
+}
+
 TEST_CASE("a row of a table that is not finite is seen by its pairs alone", "[driver]") {
     constexpr index_t n = 40, d = 8;
     testing::dice random(5);
