@@ -26,11 +26,11 @@ void add(float weight, float const* from, float* to) {
 }
 
 /// Scores become weights.
-void normalize(std::vector<float>& row) {
-    float const most = *std::max_element(row.begin(), row.end());
+void normalize(std::vector<float>& scores) {
+    float const most = *std::max_element(scores.begin(), scores.end());
     float sum = 0;
-    for (float& each : row) sum += each = std::exp(each - most);
-    for (float& each : row) each /= sum;
+    for (float& each : scores) sum += each = std::exp(each - most);
+    for (float& each : scores) each /= sum;
 }
 
 }  // namespace
