@@ -34,4 +34,22 @@ private:
     std::vector<float> keys_;  // (panels, features, keys of a panel)
 };
 
+/// distances: Conformer's attention of one head of 64 features as a plain double loop, rows one after another; r holds
+/// 2 length - 1 vectors.
+///
+///     score = ((q_i + u) . k_j + (q_i + w) . r_(i - j + length - 1)) / 8
+struct distances {
+    static constexpr index_t size = 64;
+    index_t length;
+    float const *query, *key, *value, *u, *w, *r;
+
+    void attend(float* result) const;
+    /// Those of query, key, value and r are added to; d_u and d_w, too.
+    void gradient(float const* d_result, float* d_query, float* d_key, float* d_value, float* d_u, float* d_w,
+                  float* d_r) const;
+
+private:
+    void scores(index_t row, float const* of_key, float const* of_distance, float* to) const;
+};
+
 }  // namespace bench::hand

@@ -39,6 +39,16 @@ int main() {
         return sum / std::sqrt(static_cast<double>(d));
     };
 
+    //! [direct]
+    // The vector of a pair is a row of the table by head and distance.
+    view<float const, 3> const by_distance(of_distance.data(), {heads_of_layer, distances, d});
+    auto const row = param(by_distance)(head, kv_idx - q_idx + n - 1);
+    auto const direct = compare((sum((q_t{} + param(u)[head]) * k_t{}) + sum((q_t{} + param(w)[head]) * row)) * rsqrt(dim))
+                      | softmax | weighted_sum;
+    attend(direct, q, k, v, result);
+    //! [direct]
+    require(difference(result, plain_attention(score_of, heads_of_layer, n, v)) < 1e-5f, "vectors read by pair");
+
     //! [keys]
     // The product of each query with each distance, and a bias of what belongs to a pair.
     tensor<float, 3> products({heads_of_layer, n, distances});
@@ -62,6 +72,15 @@ int main() {
     attend(sum_of(param(d_products)(head, kv_idx, q_idx)), of_distance, q, q, d_distance);  // and those of w: sums of dq
     for (std::size_t i = 0; i < dq.elements.size(); ++i) dq.elements[i] += d_further.elements[i];
     //! [gradient]
+    //! [direct_gradient]
+    tensor<float, 4> dq_of_direct(q.extents);
+    tensor<float, 3> d_row(by_distance.extents);
+    tensor<float, 2> dw(w.extents);
+    gradient(direct, q, k, v, d_result, grad(q, dq_of_direct), grad(by_distance, d_row), grad(w, dw));
+    //! [direct_gradient]
+    require(difference(dq_of_direct, dq) < 1e-5f, "dq of one call and of two");
+    for (std::size_t i = 0; i < d_row.elements.size(); ++i)
+        require(std::abs(d_row.elements[i] - d_distance.elements[i]) < 1e-2f, "gradients of vectors of distances");
     auto const loss = [&](auto const& queries) {
         auto const moved = plain_attention(
             [&](index_t b, index_t h, index_t i, index_t j) {

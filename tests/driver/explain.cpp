@@ -242,10 +242,21 @@ TEST_CASE("explain names sums for each pair, and what they cost beside a product
              compare(-sum((q - k) * (q - k))) | softmax | weighted_sum, 2, 2, lanes));
     CHECK_FALSE(says("slow", compare(-sum(square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
     tensor<float, 2> const of_distances({39 + lanes, 8});
-    CHECK(says(
-        "operations for each feature where a matrix product has 1: the products with each vector of its table are "
-        "one, and a bias of them what belongs to a pair: how_to/relative_positions.md\n",
-        compare(sum(q * (k + param(of_distances)[kv_idx - q_idx + lanes - 1]))) | softmax | weighted_sum, 2, 2, lanes));
+    auto const row = param(of_distances)[kv_idx - q_idx + lanes - 1];
+    auto const multiplied = compare(sum(q * (k + row))) | softmax | weighted_sum;
+    CHECK_FALSE(says("slow", multiplied, 2, 2, lanes));
+    CHECK(says("1 sum with rows of a table, from a matrix product (driver/dense/table_products.hpp)", multiplied, 2, 2,
+               lanes));
+    CHECK(
+        says("operations for each feature where a matrix product has 1: what is of the query, times a row that the "
+             "pair chooses along one axis of a table, is a product: how_to/relative_positions.md\n",
+             compare(sum(q * tanh(k + row))) | softmax | weighted_sum, 2, 2, lanes));
+    tensor<float, 3> const of_heads({2, 39 + lanes, 8});
+    auto const by_head =
+        compare(sum(q * k) + sum(q * param(of_heads)(head, kv_idx - q_idx + lanes - 1))) | softmax | weighted_sum;
+    CHECK_FALSE(says("slow", by_head, 2, 2, lanes));
+    CHECK(says("heads that share keys share the rows of a product, too, where its table has no index by head\n",
+               by_head, 2, 1, lanes));
 }
 
 TEST_CASE("explain says where a squared distance inside a function is made of a product", "[driver]") {

@@ -65,32 +65,35 @@ bool differs_along(view<Element const, Rank> const& table, int axis) {
     return axis >= 0 && table.extent(axis) > 1;
 }
 
-/// A table that is asked for, its sums, and whether no two tasks reach one element of it.
+/// A table that is asked for, its sums, and which tasks reach one element of it.
 template <class T, class Table>
 struct asked_table {
     Table of;
     T* sums;
-    bool apart;
+    reached_by reached;
 };
 
 /// Calls f with the sums of the tables of the weights that are asked for: none are computed where none is. Each key
 /// head is one task or several.
 template <class T, class A, class Call, class Sums, class F, class... Asked>
 void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sums, F const& f, Asked const&... asked) {
-    index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), queries = call.shapes.queries(),
-                  splits = plan::query_splits(batches * key_heads, queries), tasks = batches * key_heads * splits;
+    index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), queries = call.shapes.queries();
+    gradient_tasks const tasks{batches, key_heads, plan::query_splits(batches * key_heads, queries)};
     bool any = false;
     auto const may_be_read = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& each) {
         using type = std::remove_cvref_t<decltype(each)>;
         if constexpr (may_read<A, type>) {
             auto const [found, reads] = find_table(a, each);
             any = any || found;
-            bool const apart = (differs_along(each.of, reads.head) || key_heads == 1)
-                            && (differs_along(each.of, reads.batch) || batches == 1)
-                            && (differs_along(each.of, reads.query) || splits == 1);
+            bool const by_head = differs_along(each.of, reads.head) || key_heads == 1,
+                       apart = by_head && (differs_along(each.of, reads.batch) || batches == 1)
+                            && (differs_along(each.of, reads.query) || tasks.splits == 1);
             using table_type = std::remove_const_t<decltype(each.of)>;
-            return std::make_tuple(asked_table<T, table_type>{
-                found ? each.of : table_type{}, found ? sums.template of_asked<N>() : nullptr, apart || !found});
+            return std::make_tuple(asked_table<T, table_type>{found ? each.of : table_type{},
+                                                              found ? sums.template of_asked<N>() : nullptr,
+                                                              apart || !found ? reached_by::one_task
+                                                              : by_head       ? reached_by::tasks_of_one_head
+                                                                              : reached_by::any_tasks});
         } else {
             return std::tuple<>();
         }
@@ -103,7 +106,7 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
             return std::apply(
                 [&](auto const&... each) {
                     f(table_sink<T, std::remove_const_t<decltype(each.of)>...>(
-                        {each.of...}, {each.sums...}, {each.apart...}, scratch.shared(), tasks));
+                        {each.of...}, {each.sums...}, {each.reached...}, scratch.shared(), tasks));
                 },
                 tables);
     f(table_sink<T>({}, {}, {}, scratch.shared(), tasks));

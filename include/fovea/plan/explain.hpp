@@ -27,9 +27,11 @@ template <class Lowered>
 std::string explain_score(Lowered const& score, call_plan const& how, index_t features, index_t key_features) {
     using parts = std::remove_cvref_t<decltype(score.parts)>;
     files const run_by = files_of(how);
-    index_t squares = 0;
-    for_each_part(score.parts.pairs,
-                  [&](auto const& pair) { squares += multiplies_squares(how, pair, features, key_features) ? 1 : 0; });
+    index_t squares = 0, rows = 0;
+    for_each_part(score.parts.pairs, [&](auto const& pair) {
+        squares += multiplies_squares(how, pair, features, key_features) ? 1 : 0;
+        rows += multiplies_row(how, pair) ? 1 : 0;
+    });
     std::string text;
     auto const add = [&](index_t n, std::string const& noun, std::string const& rest, std::string_view file) {
         if (n == 0) return;
@@ -38,7 +40,8 @@ std::string explain_score(Lowered const& score, call_plan const& how, index_t fe
     };
     add(count_of<decltype(parts::products)>, "matrix product", "", run_by.products);
     add(squares, "squared distance", " from a matrix product", "driver/dense/stored_keys.hpp");
-    add(count_of<decltype(parts::pairs)> - squares, "sum", " for each pair", "driver/dense/pairwise.hpp");
+    add(rows, "sum", " with rows of a table, from a matrix product", "driver/dense/table_products.hpp");
+    add(count_of<decltype(parts::pairs)> - squares - rows, "sum", " for each pair", "driver/dense/pairwise.hpp");
     add(count_of<decltype(parts::rows)>, "term", " for each query", "kernel/environment.hpp");
     add(count_of<decltype(parts::keys)>, "term", " for each key", "kernel/environment.hpp");
     if (text.empty()) text = "indices only";
@@ -275,15 +278,16 @@ void explain_sums(Pairs const& pairs, call_plan const& how, index_t features, in
                 sentences.push_back("sum(" + print(pair.body) + ") is added up for each pair: with more than "
                                     + std::to_string(how.blocks.tile_rows)
                                     + " queries for the same keys, it is made of a matrix product");
-        } else {
+        } else if (!multiplies_row(how, pair)) {
             constexpr index_t n = detail::operations_in<std::remove_cvref_t<decltype(pair.body)>> + 1;
-            sentences.push_back("sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
-                                + " operations for each feature where a matrix product has 1: "
-                                + (uses<std::remove_cvref_t<decltype(pair.body)>, q_idx_t, kv_idx_t>
-                                       ? "the products with each vector of its table are one, and a bias of them what "
-                                         "belongs to a pair: "
-                                         "how_to/relative_positions.md"
-                                       : "factors of q times factors of k, and square(q - k), are products"));
+            sentences.push_back(
+                "sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
+                + " operations for each feature where a matrix product has 1: "
+                + (Pair::multiplies_row ? "heads that share keys share the rows of a product, too, where its table has "
+                                          "no index by head"
+                   : Pair::reads_rows   ? "what is of the query, times a row that the pair chooses along one axis of a "
+                                          "table, is a product: how_to/relative_positions.md"
+                                        : "factors of q times factors of k, and square(q - k), are products"));
         }
     });
 }

@@ -7,6 +7,7 @@
 #include <fovea/core/config.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/functions.hpp>
+#include <fovea/plan/table_products.hpp>
 
 #include <boost/hana/append.hpp>
 #include <boost/hana/size.hpp>
@@ -146,6 +147,13 @@ constexpr auto factor(E const& e, Queries const& queries = {}, Keys const& keys 
         return make_factored<c.exponentials>(make_node<typename E::operation>(a.body, b.body, c.body), c.queries,
                                              c.keys);
     }
+}
+
+/// The same, but a body that reads rows of tables for pairs is left as it is: its features are in lanes.
+template <class E>
+constexpr auto factor_unless_read_by_feature(E const& e) {
+    if constexpr (reads_rows_of_pairs<E>) return detail::make_factored<false>(e, hana::tuple<>{}, hana::tuple<>{});
+    else return factor(e);
 }
 
 /// c tanh(a + b) as a sum of what all keys share and what is left for the loop over pairs: c, and c (tanh(a + b) - 1),

@@ -9,6 +9,7 @@
 #include <fovea/plan/factor.hpp>
 #include <fovea/plan/score_parts.hpp>
 #include <fovea/plan/squares.hpp>
+#include <fovea/plan/table_products.hpp>
 
 #include <boost/hana/append.hpp>
 #include <boost/hana/size.hpp>
@@ -137,7 +138,7 @@ constexpr auto lower(E const& e, Parts const& found) {
         return lowered<std::remove_const_t<decltype(both)>, decltype(b.parts)>{both, b.parts};
     } else if constexpr (is_node_of<operations::sum, E>) {
         using body = std::remove_cvref_t<decltype(get<0>(e))>;
-        auto const factors = factor(get<0>(e));
+        auto const factors = factor_unless_read_by_feature(get<0>(e));
         auto const over = features_of_sum(e);
         using term = pairwise_term<body, std::remove_const_t<decltype(factors)>, std::remove_const_t<decltype(over)>>;
         return detail::collect<part::pairwise>(found, term{get<0>(e), factors, over});
@@ -164,11 +165,11 @@ constexpr auto lower(E const& e, Parts const& found) {
 }
 
 /// Lowers the score of a call whose mask lists keys, or does not. The features of listed keys are read once in any
-/// case, so that expanding squares would gain nothing.
+/// case, so that expanding squares, or sums with rows of tables, would gain nothing.
 template <bool ListsKeys, class E>
 constexpr auto lower_for(E const& e) {
     if constexpr (ListsKeys) return lower(e);
-    else return lower(expand_squares(e));
+    else return lower(expand_squares(split_sums_with_rows(e)));
 }
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -6,6 +6,7 @@
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/call_plan.hpp>
 #include <fovea/plan/squares.hpp>
+#include <fovea/plan/table_products.hpp>
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/for_each.hpp>
@@ -35,6 +36,9 @@ struct pairwise_term {
     static constexpr bool uses_exponentials = Factored::exponentials;
     static constexpr int sign = sign_of_square<decltype(Factored::body)>;
     static constexpr bool sums_squares = sign != 0;  // sum(weight * square(a + sign * b))
+    static constexpr bool reads_rows = reads_rows_of_pairs<Body>;
+    static constexpr bool multiplies_row =
+        reads_rows && multiplies_row_of_pair<Body>;  // sum(of_query * row of a table)
     Body body{};
     Factored factors{};
     Over over{};
@@ -85,6 +89,11 @@ template <class Pairs>
 inline constexpr index_t squares_of =
     hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.sums_squares}); });
 
+/// The pairwise terms that are products of the query with a row of a table.
+template <class Pairs>
+inline constexpr index_t row_products_of =
+    hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.multiplies_row}); });
+
 /// True where one of the pairwise terms mentions a placeholder.
 template <class Tuple, class Placeholder>
 inline constexpr bool any_pair_uses = hana::unpack(
@@ -123,6 +132,16 @@ constexpr summed_features features_of_parts(Parts const& all, index_t features, 
 template <class Pair>
 constexpr bool multiplies_squares(call_plan const& plan, Pair const& pair, index_t features, index_t key_features) {
     return Pair::sums_squares && multiplies_squares(plan, pair.over.of(features, key_features).count);
+}
+
+/// True where a pairwise term is made of the product of queries with the rows of a table: not of a table by head where
+/// a tile has queries of several heads, and not where sums have a fixed order.
+template <class Pair>
+constexpr bool multiplies_row(call_plan const& plan, Pair const& pair) {
+    if constexpr (!Pair::multiplies_row) return false;
+    else
+        return plan.by != traversal::listed_keys && !plan.fixed_order
+            && (plan.tile_heads == 1 || !decltype(row_product_of(pair.body))::differs_by_head);
 }
 
 /// True where one of the terms reads features of keys, not only their positions.

@@ -14,8 +14,8 @@ namespace fovea::FOVEA_SET {
 ///     s_ij = sum_c q_ic (k_jc + r_c) / sqrt(d),   r = table[clamp(kv_idx - q_idx, -reach, reach) + reach]
 ///
 /// Shapes: `table` is (2 reach + 1, feature), kept as a view.
-/// Cost: one matrix product, and one lookup and one multiply-add for each feature and pair; no product of query and
-/// table is stored, see how_to/relative_positions.md for that.
+/// Cost: two matrix products, of queries with keys and with the vectors within reach, and one lookup for each pair; see
+/// how_to/relative_positions.md for distances without a reach.
 /// Gradients: of query, key and `table`.
 /// Edge cases: distances beyond the reach use the ends of the table.
 /// Errors: shape_error where the table and the query have different numbers of features, or the table an even number of

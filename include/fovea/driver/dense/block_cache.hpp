@@ -4,6 +4,7 @@
 
 #include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
+#include <fovea/driver/dense/table_panels.hpp>
 #include <fovea/driver/run/workspace.hpp>
 
 #include <algorithm>
@@ -168,7 +169,13 @@ public:
           per_key_(this->stride() / base::elements_per_number + call.functions.planes * call.summed.most
                    + call.functions.squares),
           indices_(memory.template take<integer>(this->entries() * call.functions.key_indices * Blocking::block_keys)),
-          centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)) {}
+          centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)),
+          tables_(memory, Blocking::queries_in_lanes ? 0 : call.functions.tables, call.summed.most) {}
+
+    void begin(head_group heads) {
+        base::begin(heads);
+        tables_.clear();
+    }
 
     /// Packs, or copies, a block and computes its terms unless that is done.
     void prepare(index_t block, next_lines& next) {
@@ -197,6 +204,8 @@ public:
         return indices_ + this->entry_of(block) * call_.functions.key_indices * Blocking::block_keys;
     }
     using base::factorable;
+    /// Rows of tables that scores read for each pair.
+    table_panels<Blocking> const& tables() const { return tables_; }
 
 private:
     static typename base::memory_for wanted(score_call<Blocking> const& call, index_t entries) {
@@ -217,6 +226,7 @@ private:
     index_t per_key_;   // elements of planes and norms, or a copy
     integer* indices_;  // (entries, index terms, block_keys)
     T* centre_;
+    table_panels<Blocking> tables_;
 };
 
 /// The values of one head, in place or copied as numbers of type T, and whether they are finite.

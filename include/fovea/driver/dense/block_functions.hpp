@@ -41,7 +41,7 @@ struct tile_rows {
     index_t first = 0, count = 0;
     index_t width = Blocking::rows;  // rows that are computed; those after the last repeat it
     T* queries = nullptr;            // (products, features, width); for keys in place (products, packs, width, lanes);
-                                     // then (squares, features, width)
+                                     // then (squares + tables, features, width)
     T* scales = nullptr;             // (products, rows)
     T* terms = nullptr;              // (row terms, rows)
     index* indices = nullptr;        // (index terms, rows)
@@ -134,7 +134,7 @@ struct score_functions {
     using keys = head_keys<Blocking>;
     using scores = score_block<Blocking>;
 
-    index_t products, pairs, squares;               // of each pair; squares are some of the pairs
+    index_t products, pairs, squares, tables;       // of each pair; squares, and products with tables, are some pairs
     index_t query_factors, row_terms, row_indices;  // of each row
     index_t planes, key_terms, key_indices;         // of each key
     bool terms_per_head;                            // of a key: one for each query head of the group

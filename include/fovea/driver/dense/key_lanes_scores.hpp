@@ -272,6 +272,7 @@ public:
     static constexpr score_functions<tile> functions{.products = stored::products,
                                                      .pairs = pair_sums<Call>::count,
                                                      .squares = pair_sums<Call>::squares,
+                                                     .tables = pair_sums<Call>::tables,
                                                      .query_factors = pair_sums<Call>::query_factors,
                                                      .row_terms = terms::row_terms,
                                                      .row_indices = terms::row_indices,

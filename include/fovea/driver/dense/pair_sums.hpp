@@ -6,6 +6,9 @@
 #include <fovea/driver/dense/block_mask.hpp>
 #include <fovea/driver/dense/pairwise.hpp>
 #include <fovea/driver/dense/stored_keys.hpp>
+#include <fovea/driver/dense/table_products.hpp>
+#include <fovea/kernel/head_sums.hpp>
+#include <fovea/kernel/lane_groups.hpp>
 
 #include <algorithm>
 
@@ -31,12 +34,14 @@ class pair_sums {
 public:
     static constexpr index_t count = plan::count_of<Pairs>;
     static constexpr index_t squares = plan::squares_of<Pairs>;
+    static constexpr index_t tables = plan::row_products_of<Pairs>;
     static constexpr index_t query_factors = plan::query_factors_of<Pairs>;
 
     /// The query sides of a tile; sources[r] are the features of row r.
     static void prepare(context_type const& context, rows_type& rows, element const* const* sources) {
         rows.factorable = true;
         index_t factor = 0, square = 0;
+        [[maybe_unused]] index_t table = 0;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
             using Pair = std::remove_cvref_t<decltype(pair)>;
             auto const [first_feature, features] = context.span_of(pair);
@@ -59,6 +64,8 @@ public:
                 }
                 ++square;
             }
+            if constexpr (Pair::multiplies_row)
+                table_products<Call>::prepare(context, rows, pair, sources, table_queries(context, rows, table++));
         });
     }
 
@@ -66,34 +73,45 @@ public:
     static void add_up(context_type const& context, rows_type const& rows, keys_type const& keys,
                        key_run<tile> const& at, score_block<tile> const& to, next_lines& next) {
         index_t plane = stored::products, key_plane = plane, factor = 0, square = 0;
+        [[maybe_unused]] index_t table = 0;
         index_t const within = to.first - keys.first(at.block), most = context.summed.most;
         plan::for_each_part(context.spec.score.parts.pairs, [&]<class Pair>(Pair const& pair) {
             auto scores = to;
             scores.scores += plane++ * to.plane_stride;
-            index_t const features = context.span_of(pair).count;
-            kernel::pair_factors<T> const factors{factors_of(context, rows, factor), tile::rows * most,
-                                                  keys.keys(at.block, key_plane) + within * features,
-                                                  tile::block_keys * most, features};
-            constexpr bool as_written = Pair::uses_exponentials && Call::fixed_order;  // ranges are of a block
-            if (!as_written && rows.factorable && keys.factorable(at.block)) {
-                auto const sum = [&](index_t k) { compare_factored(rows, pair.factors.body, factors, scores, k); };
-                bool multiplies = false;
-                if constexpr (Pair::sums_squares) {
-                    multiplies = plan::multiplies_squares(context.planned, features);
-                    if (multiplies)
-                        multiply<Pair::sign>(
-                            rows, pair.factors.body, factors, square_of(context, rows, square),
-                            {keys.keys(at.block, stored::products + stored::factors + square) + within * features,
-                             keys.norms(at.block) + square * tile::block_keys + within},
-                            scores, next.queue(), sum);
-                    ++square;
-                }
-                for (index_t k = 0; k < to.count && !multiplies; k += tile::panel) sum(k);
-            } else {
-                compare_directly(stored(context, keys), rows, pair, keys.last(at.block), scores);
+            if constexpr (Pair::multiplies_row) {
+                index_t const n = table++;
+                if (table_products<Call>::multiply(context, rows, keys, pair, n, table_queries(context, rows, n),
+                                                   scores, next.queue()))
+                    return;
             }
-            key_plane += plan::count_of<decltype(pair.factors.keys)>;
-            factor += plan::count_of<decltype(pair.factors.queries)>;
+            if constexpr (Pair::reads_rows) {
+                compare_by_feature(context, rows, keys, pair, scores);
+            } else {
+                index_t const features = context.span_of(pair).count;
+                kernel::pair_factors<T> const factors{factors_of(context, rows, factor), tile::rows * most,
+                                                      keys.keys(at.block, key_plane) + within * features,
+                                                      tile::block_keys * most, features};
+                constexpr bool as_written = Pair::uses_exponentials && Call::fixed_order;  // ranges are of a block
+                if (!as_written && rows.factorable && keys.factorable(at.block)) {
+                    auto const sum = [&](index_t k) { compare_factored(rows, pair.factors.body, factors, scores, k); };
+                    bool multiplies = false;
+                    if constexpr (Pair::sums_squares) {
+                        multiplies = plan::multiplies_squares(context.planned, features);
+                        if (multiplies)
+                            multiply<Pair::sign>(
+                                rows, pair.factors.body, factors, square_of(context, rows, square),
+                                {keys.keys(at.block, stored::products + stored::factors + square) + within * features,
+                                 keys.norms(at.block) + square * tile::block_keys + within},
+                                scores, next.queue(), sum);
+                        ++square;
+                    }
+                    for (index_t k = 0; k < to.count && !multiplies; k += tile::panel) sum(k);
+                } else {
+                    compare_directly(stored(context, keys), rows, pair, keys.last(at.block), scores);
+                }
+                key_plane += plan::count_of<decltype(pair.factors.keys)>;
+                factor += plan::count_of<decltype(pair.factors.queries)>;
+            }
         });
     }
 
@@ -110,6 +128,11 @@ private:
     static square_side square_of(context_type const& context, rows_type const& rows, index_t square) {
         index_t const plane = round_up(context.summed.most, tile::lanes) * rows.width;
         return {rows.queries + (stored::products + square) * plane, rows.norms + square * tile::rows};
+    }
+    /// A of the products with tables, after the query sides of products and squares.
+    static T* table_queries(context_type const& context, rows_type const& rows, index_t table) {
+        return rows.queries
+             + (stored::products + squares + table) * round_up(context.summed.most, tile::lanes) * rows.width;
     }
     static void centre_rows(rows_type const& rows, T const* factors, index_t features, centre<T> const& about,
                             square_side const& to) {
@@ -179,6 +202,34 @@ private:
         kernel::pairwise<Rows, tile::nv, T, Arch>(body, rows.coordinates.data() + r,
                                                   kernel::positions<T, Arch>{to.first + k}, from,
                                                   to.scores + r * to.stride + k, to.stride);
+    }
+
+    /// Pair by pair with features in lanes: rows of tables that pairs choose are contiguous, and nothing else is.
+    template <class Pair>
+    static void compare_by_feature(context_type const& context, rows_type const& rows, keys_type const& keys,
+                                   Pair const& pair, score_block<tile> const& to) {
+        auto const [first_feature, features] = context.span_of(pair);
+        index_t const skipped = first_feature, count = features;
+        element const* queries[tile::rows];
+        for (index_t r = 0; r < rows.count; ++r) {
+            auto const& row = rows.coordinates[static_cast<std::size_t>(r)];
+            queries[r] = context.operands.query.place(row.batch, row.head, row.q_idx, 0) + skipped;
+        }
+        for_runs(context.operands.key, keys.rows(to.first, to.count), keys.loaded(),
+                 [&](auto const& run, index_t from) {
+                     for (index_t r = 0; r < rows.count; ++r)
+                         for (index_t k = 0; k < run.count; k += tile::lanes) {
+                             kernel::pack<T, Arch> sums[static_cast<std::size_t>(tile::lanes)];
+                             for (index_t i = 0; i < tile::lanes; ++i) {
+                                 index_t const at = std::min(k + i, run.count - 1);
+                                 kernel::index_environment<T, Arch, index_t> const names{
+                                     rows.coordinates[static_cast<std::size_t>(r)], to.first + from + at};
+                                 sums[i] = kernel::sums_in_lanes<T, Arch>(pair.body, names, queries[r],
+                                                                          run.first + at * run.stride + skipped, count);
+                             }
+                             kernel::lane_groups_of<T, Arch>::sums(sums).store(to.scores + r * to.stride + from + k);
+                         }
+                 });
     }
 
     /// The body as it was written, feature by feature: for values beyond the range of the factors.

@@ -111,6 +111,7 @@ public:
     static constexpr score_functions<blocking> functions{.products = 1,
                                                          .pairs = 0,
                                                          .squares = 0,
+                                                         .tables = 0,
                                                          .query_factors = 0,
                                                          .row_terms = terms::row_terms,
                                                          .row_indices = terms::row_indices,

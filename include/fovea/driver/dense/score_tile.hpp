@@ -56,8 +56,8 @@ public:
 
     FOVEA_CONTROL score_tile(arena& memory, call_type const& call) {
         auto const& functions = call.functions;
-        index_t const factors =
-            std::max<index_t>((functions.products + functions.squares) * Blocking::steps_for(call.summed.most), 1);
+        index_t const factors = std::max<index_t>(
+            (functions.products + functions.squares + functions.tables) * Blocking::steps_for(call.summed.most), 1);
         rows_.queries = memory.template take<T>(functions.query_planes * factors * Blocking::rows + Blocking::lanes);
         index_t const each =
             functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;

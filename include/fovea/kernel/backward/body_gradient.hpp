@@ -29,37 +29,63 @@ inline constexpr bool is_summed<summed_row<T, Element, Of_head>> = true;
 template <class T, class Element>
 inline constexpr bool is_summed<summed_element<T, Element>> = true;
 
-/// As body_of_pair, where tables that `Tables` takes go along with the sums of their gradients.
-template <bool Heads_differ, class T, class E, class Names, class Tables>
-FOVEA_INLINE auto summed_body(E const& e, Names const& names, Tables const& tables) {
+/// A read of a table, and the sums of its gradient; these have no memory where nobody asks for it.
+template <class Read, class Sums>
+struct read_with_sums {
+    using expression_tag = void;
+    Read read;
+    Sums sums;
+};
+template <class E>
+inline constexpr bool has_sums_beside = false;
+template <class Read, class Sums>
+inline constexpr bool has_sums_beside<read_with_sums<Read, Sums>> = true;
+template <class Operation, class... Children>
+inline constexpr bool has_sums_beside<node<Operation, Children...>> = (has_sums_beside<Children> || ...);
+
+/// An expression whose tables that `Tables` takes go along with the sums of their gradients, the same for all pairs.
+template <bool Heads_differ, class T, class E, class Tables>
+FOVEA_INLINE auto with_sums_beside(E const& e, Tables const& tables) {
     if constexpr (is_parameter<E> || is_node_of<at_operation, E>) {
         auto const& table = fovea::detail::table_of(e);
-        using element = typename std::remove_cvref_t<decltype(table)>::value_type;
-        constexpr int rank = std::remove_cvref_t<decltype(table)>::rank;
-        constexpr bool whole = free_axes_of<E> == 0;
-        if constexpr (!Tables::template takes<parameter<std::remove_const_t<element>, rank>>
-                      || (whole && Heads_differ && uses<E, head_t>)) {
-            return body_of_pair<Heads_differ>(e, names);
-        } else {
-            view<T, rank> const to = tables.sums(table);
-            auto const at = [&](auto const&... index) FOVEA_LAMBDA {
-                T* const sums = to.data == nullptr ? nullptr : to.data + clamped_offset(to, index...);
-                if constexpr (whole)
-                    return summed_element<T, std::remove_const_t<element>>{table.data[clamped_offset(table, index...)],
-                                                                           sums};
-                else return summed_row<T, std::remove_const_t<element>, uses<E, head_t>>{row_at(table, index...), sums};
-            };
-            if constexpr (is_parameter<E>) return at();
-            else
-                return with_children(e, [&](auto const&, auto const&... indices)
-                                            FOVEA_LAMBDA { return at(evaluate(indices, names)...); });
-        }
+        using table_type = std::remove_cvref_t<decltype(table)>;
+        using element = std::remove_const_t<typename table_type::value_type>;
+        if constexpr (!Tables::template takes<parameter<element, table_type::rank>>
+                      || (free_axes_of<E> == 0 && Heads_differ && uses<E, head_t>))
+            return e;
+        else return read_with_sums<E, view<T, table_type::rank>>{e, tables.sums(table)};
     } else if constexpr (is_node<E> && reads_a_table<E>) {
         return with_children(e, [&](auto const&... children) FOVEA_LAMBDA {
-            return make_node<typename E::operation>(summed_body<Heads_differ, T>(children, names, tables)...);
+            return make_node<typename E::operation>(with_sums_beside<Heads_differ, T>(children, tables)...);
         });
     } else {
         return e;
+    }
+}
+
+/// As body_of_pair, where tables have sums beside them.
+template <bool Heads_differ, class T, class E, class Names>
+FOVEA_INLINE auto summed_body(E const& e, Names const& names) {
+    if constexpr (!has_sums_beside<E>) {
+        return body_of_pair<Heads_differ>(e, names);
+    } else if constexpr (is_node<E>) {
+        return with_children(e, [&](auto const&... children) FOVEA_LAMBDA {
+            return make_node<typename E::operation>(summed_body<Heads_differ, T>(children, names)...);
+        });
+    } else {
+        using read = std::remove_cvref_t<decltype(e.read)>;
+        auto const& table = fovea::detail::table_of(e.read);
+        using element = std::remove_const_t<typename std::remove_cvref_t<decltype(table)>::value_type>;
+        auto const at = [&](auto const&... index) FOVEA_LAMBDA {
+            T* const sums = e.sums.data == nullptr ? nullptr : e.sums.data + clamped_offset(e.sums, index...);
+            if constexpr (free_axes_of<read> == 0)
+                return summed_element<T, element>{table.data[clamped_offset(table, index...)], sums};
+            else return summed_row<T, element, uses<read, head_t>>{row_at(table, index...), sums};
+        };
+        if constexpr (is_parameter<read>) return at();
+        else
+            return with_children(e.read, [&](auto const&, auto const&... indices)
+                                             FOVEA_LAMBDA { return at(evaluate(indices, names)...); });
     }
 }
 
@@ -142,7 +168,8 @@ template <class Which, bool Joined, int Vectors, class T, class Arch, class Body
     using vector = pack<T, Arch>;
     constexpr index_t width = vector::lanes;
     auto const pairs = all_pairs;  // a copy stays in registers
-    auto const of_pair = [&](auto const& names) FOVEA_LAMBDA { return summed_body<Joined, T>(body, names, tables); };
+    auto const with_sums = with_sums_beside<Joined, T>(body, tables);
+    auto const of_pair = [&](auto const& names) FOVEA_LAMBDA { return summed_body<Joined, T>(with_sums, names); };
     auto const first = pairs(0, head);
     auto const names_of_first = first.template names<T, Arch>();
     auto const same = of_pair(names_of_first);

@@ -29,7 +29,8 @@ struct read_box : box {
 template <class Real>
 struct read_environment : bound_environment<Real> {
     interval<index_t> edges;
-    explicit constexpr read_environment(read_box const& b) : bound_environment<Real>{b}, edges(b.edge) {}
+    explicit constexpr read_environment(read_box const& b, index_t most = elements_in_box)
+        : bound_environment<Real>{b, most}, edges(b.edge) {}
     using bound_environment<Real>::operator();
     constexpr auto operator()(edge_t) const { return edges; }
 };
@@ -115,8 +116,9 @@ struct read_search {
                 return evaluate(index, pair_names{names(b)});
         return range;
     }
-    bool is_inside(read_box const& b) const {
-        auto const range = at(b);
+    /// Tables of up to `most` elements are looked at.
+    bool is_inside(read_box const& b, index_t most) const {
+        interval<index_t> const range = evaluate(index, names(b, most));
         return range.lo >= 0 && range.hi < extent;
     }
 
@@ -184,7 +186,7 @@ struct read_pairs {
         if (!listed) return search.reads_outside(all);
         auto whole = all;
         whole.edge = {0, listed->edges() - 1};
-        if (listed->edges() == 0 || search.is_inside(whole)) return false;
+        if (listed->edges() == 0 || search.is_inside(whole, std::max(elements_in_box, listed->edges()))) return false;
         search.left += listed->edges();
         auto b = whole;
         for (index_t i = 0; i < listed->queries(); ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where gradients are summed: rows in their targets, or in scratch memory; tables in shares, which are joined in order.
+// Where gradients are summed: rows and tables in their targets, or in scratch memory; tables in shares, which are
+// joined in order.
 #pragma once
 
 #include <fovea/driver/call/backward/table_sink.hpp>
@@ -18,6 +19,10 @@ template <class T>
 struct operand_gradients {
     view<T, 4> query, key, value;
 };
+
+/// Which shares of the positions reach one element of a table: any, which then have copies; one in each pass; or one of
+/// the pass over the keys, which alone adds to the table.
+enum class reached_in { any_share, one_share, one_share_of_keys };
 
 /// Where a call of gradient sums what it is asked for.
 template <class T, class... Asked>
@@ -51,27 +56,35 @@ public:
         return {};
     }
 
-    /// After all rows: memory for the tables. is_read(asked): it is one; apart(asked): no two shares reach one of its
+    /// After all rows: memory for the tables. is_read(asked): it is one; reached(asked): which shares reach one of its
     /// elements.
-    template <class IsRead, class Apart>
-    void begin_tables(IsRead const& is_read, Apart const& apart) {
-        std::array<index_t, count> sizes{};
-        std::array<bool, count> all_apart{};
+    template <class IsRead, class Reached>
+    void begin_tables(IsRead const& is_read, Reached const& reached) {
+        std::array<index_t, count> sizes{}, copies{};
         for_each_asked([&](auto const& asked, std::size_t n) {
             first_[n] = first_place(asked, n);
             if (is_row_[n] || first_[n] < n || !asked.wanted || !is_read(asked)) return;
             sizes[n] = asked.of.size();
-            all_apart[n] = apart(asked);
-            shares_ = all_apart[n] ? shares_ : most_shares;
-            tables_[n] = scratch_.shared().template take<T>(sizes[n]);
+            reached_[n] = reached(asked);
+            shares_ = reached_[n] == reached_in::any_share ? most_shares : shares_;
+            T* const target = dense_target(asked);
+            tables_[n] = target != nullptr ? target : scratch_.shared().template take<T>(sizes[n]);
             std::fill_n(tables_[n], sizes[n], T{0});
         });
-        sums_ = shared_sums<T, count>(tables_, sizes, all_apart, scratch_.shared(), shares_);
+        for (std::size_t n = 0; n < count; ++n) copies[n] = reached_[n] == reached_in::any_share ? shares_ : 1;
+        sums_ = shared_sums<T, count>(tables_, sizes, copies, scratch_.shared());
     }
     index_t shares(index_t positions) const {
         return shares_ > 1 ? shares_ : std::max<index_t>(ceil_div(positions, 1024), 1);
     }
     share_type of_share(index_t share) const { return {{}, &asked_, sums_.of(share)}; }
+    /// Those of tables to which the pass over the keys alone adds, or of all others.
+    share_type of_share(index_t share, bool of_keys) const {
+        auto some = of_share(share);
+        for (std::size_t n = 0; n < count; ++n)
+            if (of_keys != (reached_[n] == reached_in::one_share_of_keys)) some.at[n] = nullptr;
+        return some;
+    }
 
     /// Joins the shares, and writes what has not been summed in its target.
     void write() const {
@@ -79,6 +92,7 @@ public:
         for_each_asked([&](auto const& asked, std::size_t n) {
             if (!asked.wanted) return;
             if (is_row_[n]) return write_rows(rows_[n], asked);
+            if (dense_target(asked) != nullptr && dense_target(asked) == tables_[first_[n]]) return;
             write_rounded([&](index_t i) { return tables_[first_[n]][i]; }, asked);
         });
     }
@@ -114,6 +128,19 @@ private:
                         }
         }
     }
+    /// Where a gradient is summed in its target: a dense array of numbers, which is written.
+    template <class Each>
+    T* dense_target(Each const& asked) const {
+        if constexpr (std::is_same_v<std::remove_pointer_t<decltype(asked.target.data)>, T>) {
+            bool dense = !asked.adds && asked.target.extents == asked.of.extents;
+            index_t stride = 1;
+            for (std::size_t axis = std::size_t{Each::rank}; axis-- > 0; stride *= asked.target.extents[axis])
+                dense = dense && (asked.target.extents[axis] == 1 || asked.target.strides[axis] == stride);
+            return dense ? asked.target.data : nullptr;
+        } else {
+            return nullptr;
+        }
+    }
     template <class Each>
     view<T, 4> begin_rows(Each const& asked) const {
         if constexpr (Each::rank < 2 || Each::rank > 4) return {};
@@ -147,6 +174,7 @@ private:
     std::array<view<T, 4>, count> rows_{};
     std::array<bool, count> is_row_{};
     std::array<T*, count> tables_{};
+    std::array<reached_in, count> reached_{};
     shared_sums<T, count> sums_;
     index_t shares_ = 1;
     std::array<std::size_t, count> first_{};

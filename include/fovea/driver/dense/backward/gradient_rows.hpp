@@ -7,6 +7,7 @@
 #include <fovea/driver/dense/backward/gradient_blocks.hpp>
 #include <fovea/driver/dense/backward/key_sums.hpp>
 #include <fovea/driver/dense/backward/score_gradient.hpp>
+#include <fovea/driver/dense/backward/table_gradient.hpp>
 #include <fovea/driver/dense/query_lanes_products.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/plan/blocking.hpp>
@@ -33,6 +34,7 @@ class gradient_rows {
     using blocks = gradient_blocks<Call, Blocking>;
     using rows_type = tile_rows<Blocking>;
     using adds = key_sums<Blocking>;
+    using of_tables = typename score::of_tables;
     static constexpr index_t d_parts = adds::template parts<typename Call::d_element>;
     // Of a tile, or of a register tile of keys, which may have more where vectors are short.
     static constexpr index_t most_rows = std::max<index_t>(Blocking::rows, plan::key_lanes_blocking<T, Arch>::rows);
@@ -50,7 +52,8 @@ public:
           query_pairs_(memory.template take<T>(adds::pairs(width_))),
           d_result_pairs_(memory.template take<T>(d_parts * adds::pairs(width(call.values.features)))),
           ones_(memory.template take<T>(most_rows)),
-          d_factors_(memory.template take<T>(score::factors::of_queries * score::factors::of_tile(call))) {}
+          d_factors_(memory.template take<T>(score::factors::of_queries * score::factors::of_tile(call))),
+          of_tables_(call, memory) {}
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
@@ -61,6 +64,7 @@ public:
         std::fill_n(d_terms_, score::row_terms * Blocking::rows, T{0});
         std::fill_n(ones_, most_rows, T{1});
         std::fill_n(d_factors_, score::factors::of_queries * score::factors::of_tile(call), T{0});
+        if constexpr (of_tables::count > 0) of_tables_.begin(call, of);
         if constexpr (score::factors::any) has_factors_ = score::factors::takes_rows(call, of);
         if constexpr (adds::packs) {  // the one product of queries as they are stored
             score::for_products(call, [&](auto const& p, index_t) {
@@ -108,6 +112,8 @@ public:
             score::add_pairs(
                 call, rows(), from.keys, p, ds, d_pairs_, [&](index_t key) { return from.d_key(key); }, tables_,
                 [&](auto const& pair, index_t n, score_block<Blocking> const& amounts) {
+                    if constexpr (of_tables::count > 0)
+                        if (of_tables_.add(call, rows(), amounts, pair, n, tables_)) return true;
                     return has_factors_ && from.has_factors(block)
                         && score::factors::add(call, rows(), from.keys, block, amounts, pair, n, d_factors_,
                                                from.d_factors());
@@ -137,6 +143,10 @@ public:
             score::finish_row(call, coordinates, scales() + r, factors, d_terms_ + r, row, mapped, tables_);
             if constexpr (score::factors::any)
                 score::factors::finish_row(call, coordinates, r, d_factors_, mapped, [&](index_t first) {
+                    return typename score::cotangents{row + first, nullptr, tables_};
+                });
+            if constexpr (of_tables::count > 0)
+                of_tables_.finish_row(call, coordinates, r, [&](index_t first) {
                     return typename score::cotangents{row + first, nullptr, tables_};
                 });
             call.backward.leave(row, call.features, call.backward.d_query.place(batch, head, query, 0));
@@ -250,6 +260,7 @@ private:
     T *scales_, *query_pairs_, *d_result_pairs_;
     T* ones_;       // (most_rows)
     T* d_factors_;  // of pairs, as driver/dense/backward/factor_gradient.hpp has them
+    of_tables of_tables_;
     typename Call::tables_type::share_type tables_;
     bool finite_ = true, has_factors_ = false;
 };

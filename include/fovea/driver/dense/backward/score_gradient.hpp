@@ -4,6 +4,7 @@
 
 #include <fovea/driver/call/backward/table_sink.hpp>
 #include <fovea/driver/dense/backward/factor_gradient.hpp>
+#include <fovea/driver/dense/backward/table_gradient.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/score_terms.hpp>
@@ -55,6 +56,7 @@ public:
                              key_terms = of_score::key_terms;
     static constexpr bool terms_per_head = score_terms<Call, Blocking>::per_head;
     using factors = factor_gradient<Call, Blocking, Tables>;  // of sums of pairs
+    using of_tables = table_gradient<Call, Blocking>;         // of those with rows of tables
     template <class Product>
     static constexpr bool has_plain_key = plan::has_plain_key<std::remove_cvref_t<Product>>;
     static constexpr index_t mapped_keys = plan::mapped_keys_of<decltype(parts::products)>;

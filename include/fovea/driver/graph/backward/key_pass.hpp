@@ -69,7 +69,8 @@ public:
 
     /// Some keys of each batch element; kept(batch) is what the pass over the queries has left.
     template <class Kept>
-    void run(arena& memory, index_t first, index_t last, typename Call::tables const& tables, Kept const& kept) const {
+    void run(arena& memory, index_t first, index_t last, pass_tables<typename Call::tables> const& tables,
+             Kept const& kept) const {
         scratch_type const here(layout.lanes, memory,
                                 base::longest([&](index_t k) { return list_.of(k); }, first, last));
         for (index_t b = 0; b < operands.batches(); ++b) {

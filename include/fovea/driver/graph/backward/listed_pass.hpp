@@ -21,6 +21,12 @@ struct row_targets {
     }
 };
 
+/// The tables that terms of one side add to, and those that sums of pairs do.
+template <class Tables>
+struct pass_tables {
+    Tables of_terms, of_pairs;
+};
+
 /// The pairs of one position, of the side `Fixed`, with all positions that it is listed with.
 template <kernel::side Fixed, class Call>
 class gradient_pairs {
@@ -36,11 +42,12 @@ public:
     static constexpr bool of_query = Fixed == kernel::side::query;
 
     gradient_pairs(typename Call::spec const& spec, Operands const& x, listed_layout<Call> const& layout,
-                   Tables const& tables, index_t batch)
+                   pass_tables<Tables> const& tables, index_t batch)
         : spec_(spec),
           x_(x),
           layout_(layout),
-          tables_(tables),
+          tables_(tables.of_terms),
+          tables_of_pairs_(tables.of_pairs),
           query_rows_(x.query, batch),
           d_rows_(x.d_result, batch),
           key_rows_(x.key, batch),
@@ -118,18 +125,23 @@ public:
         auto const add = [&](auto const& body, auto const& over) {
             kernel::pair_amounts<T> const from{amounts, count(), layout_.lanes};
             amounts += stride;
-            if constexpr (of_query)
-                kernel::feature_gradients<q_t, T, Arch>(over, body, from, pairs, {x_.features(), x_.key_features()},
-                                                        layout_.queries_joined, to, tables_);
-            else
-                kernel::feature_gradients<k_t, T, Arch>(over, body, from, pairs, {x_.features(), x_.key_features()},
-                                                        layout_.keys_joined, to, no_tables{});
+            bool const joined = of_query ? layout_.queries_joined : layout_.keys_joined;
+            auto const add_to = [&](auto const& tables) {
+                kernel::feature_gradients<Which, T, Arch>(over, body, from, pairs, {x_.features(), x_.key_features()},
+                                                          joined, to, tables);
+            };
+            constexpr bool adds_to_tables = reads_a_table<std::remove_cvref_t<decltype(body)>>
+                                         && (of_query || uses<std::remove_cvref_t<decltype(body)>, kv_idx_t>);
+            if constexpr (adds_to_tables)
+                if (tables_of_pairs_.any()) return add_to(tables_of_pairs_);
+            if (to.first != nullptr) add_to(no_tables{});
         };
         plan::for_each_part(spec_.score.parts.products, [&](auto const& p) { add(p.of_query * p.of_key, p.over); });
         plan::for_each_part(spec_.score.parts.pairs, [&](auto const& p) { add(p.body, p.over); });
     }
     /// Adds the weighted gradients of the results to the row of values.
     void add_values(T const* weights, row_targets<T> const& to) const {
+        if (to.first == nullptr) return;
         kernel::feature_gradients<k_t, T, Arch>(
             all_of_key{}, placeholders::q * placeholders::k, kernel::pair_amounts<T>{weights, count(), layout_.lanes},
             value_pairs(), {x_.value_features(), x_.value_features()}, layout_.value_columns_joined, to, no_tables{});
@@ -148,7 +160,8 @@ public:
     }
 
 private:
-    /// No gradient of a table is summed: each is in the pass over the queries, except that of terms of keys.
+    /// No gradient of a table is summed: each is in the pass over the queries, but that of terms of keys, and of rows
+    /// that keys have alone.
     struct no_tables {
         template <class E>
         static constexpr bool takes = false;
@@ -229,7 +242,7 @@ private:
     typename Call::spec const& spec_;
     Operands const& x_;
     listed_layout<Call> const& layout_;
-    Tables tables_;
+    Tables tables_, tables_of_pairs_;
     batch_rows<decltype(Operands::query)> query_rows_;
     batch_rows<decltype(Operands::d_result)> d_rows_;
     batch_rows<decltype(Operands::key)> key_rows_;

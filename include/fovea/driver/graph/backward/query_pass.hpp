@@ -184,7 +184,7 @@ public:
         scratch_type const here(layout.lanes, memory, most);
         rule_type const rule(specification, layout.lanes, memory, most);
         for (index_t b = 0; b < operands.batches(); ++b) {
-            gradient_pairs<kernel::side::query, Call> pairs(specification, operands, layout, tables, b);
+            gradient_pairs<kernel::side::query, Call> pairs(specification, operands, layout, {tables, tables}, b);
             kept_numbers<T> const left = kept(b);
             position_prefetch const queries(operands.query, b, operands.features());
             position_prefetch const d_queries(operands.d_query, b, operands.features());

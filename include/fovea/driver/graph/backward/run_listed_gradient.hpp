@@ -36,9 +36,9 @@ public:
     listed_gradient(typename Call::spec const& spec, typename Call::operands const& x, graph_view graph)
         : spec_(spec), x_(x), graph_(graph) {}
 
-    /// `shares` of the positions; share s adds to the tables `tables(s)`.
-    template <class Executor, class TablesOf>
-    void run(Executor const& executor, workspace& scratch, index_t shares, TablesOf const& tables) const {
+    /// `shares` of the positions, each with its share of the tables of `targets`.
+    template <class Executor, class Targets>
+    void run(Executor const& executor, workspace& scratch, index_t shares, Targets const& targets) const {
         auto& shared = scratch.shared();
         auto const take_terms = [&](index_t terms, index_t positions) {
             return shared.template take<T>(x_.batches() * terms * term_stride<T, Arch>(lanes_, positions));
@@ -56,13 +56,16 @@ public:
         query_pass<Call> const queries(spec_, x_, graph_, of_queries, of_keys);
         in_shares(executor, scratch, shares, x_.queries(),
                   [&](arena& memory, index_t share, index_t from, index_t end) {
-                      queries.run(memory, from, end, tables(share), kept);
+                      queries.run(memory, from, end, targets.of_share(share, false), kept);
                   });
+        bool const ends = x_.d_key.data == nullptr && x_.d_value.data == nullptr && places::keys == 0
+                       && !targets.of_share(0, true).any();
+        if (ends) return;
         auto const over_keys = [&](auto const& x) {
             key_pass<with_operands<std::remove_cvref_t<decltype(x)>>> const keys(spec_, x, list, of_keys, size);
             in_shares(executor, scratch, shares, x_.keys(),
                       [&](arena& memory, index_t share, index_t from, index_t end) {
-                          keys.run(memory, from, end, tables(share), kept);
+                          keys.run(memory, from, end, {targets.of_share(share), targets.of_share(share, true)}, kept);
                       });
         };
         if constexpr (by_rule) over_keys(x_);
@@ -110,23 +113,40 @@ inline bool numbers_differ(graph_view const& graph, arena& memory) {
     return true;
 }
 
-/// True where every place of an expression that reads a table has an index that no two queries share.
-template <class E, class Named>
-bool differs_by_query(E const& e, bool numbers_differ, Named const& named) {
+/// True where every place of an expression that reads a table has an index that no two positions share: `Position`
+/// itself, of `positions`, each with a row of its own, or where edges have numbers of their own the number.
+template <class Position, class E, class Named>
+bool differs_by(E const& e, index_t positions, bool numbers_differ, Named const& named) {
     if constexpr (is_parameter<E>) {
         return !named(e.table);
     } else if constexpr (is_node_of<at_operation, E>) {
         return with_children(e, [&](auto const& table, auto const&... indices) {
-            bool const by_query = (std::is_same_v<std::remove_cvref_t<decltype(indices)>, q_idx_t> || ...);
-            bool const by_edge = (std::is_same_v<std::remove_cvref_t<decltype(indices)>, edge_t> || ...);
-            return by_query || (by_edge && numbers_differ) || !named(table.table);
+            int axis = 0;
+            bool differs = false;
+            auto const look = [&]<class Index>(Index const&) {
+                differs = differs || (std::is_same_v<Index, Position> && table.table.extent(axis) >= positions)
+                       || (std::is_same_v<Index, edge_t> && numbers_differ);
+                ++axis;
+            };
+            (look(indices), ...);
+            return differs || !named(table.table);
         });
     } else if constexpr (is_node<E>) {
-        return with_children(
-            e, [&](auto const&... children) { return (differs_by_query(children, numbers_differ, named) && ...); });
+        return with_children(e, [&](auto const&... children) {
+            return (differs_by<Position>(children, positions, numbers_differ, named) && ...);
+        });
     } else {
         return true;
     }
+}
+
+/// True where an expression reads a table.
+template <class E, class Named>
+bool reads_named(E const& e, Named const& named) {
+    if constexpr (is_parameter<E>) return named(e.table);
+    else if constexpr (is_node<E>)
+        return with_children(e, [&](auto const&... children) { return (reads_named(children, named) || ...); });
+    else return false;
 }
 
 /// Calls f with the type of the numbers that a gradient over listed keys is computed in: T, or double where integers
@@ -171,19 +191,19 @@ void run_listed_passes(Executor const& executor, workspace& scratch, A const& a,
         },
         [&](auto const& each) {
             auto const& extents = each.of.extents;  // one element may stand for all positions
-            bool apart = std::find(extents.begin(), extents.end(), 1) == extents.end();
-            auto const look = [&](auto const& e) {
-                apart = apart
-                     && differs_by_query(e, edges_differ, [&](auto const& table) { return fovea::names(each, table); });
-            };
-            fovea::detail::for_each_expression_of_weights(a, look);
-            return apart;
+            auto const named = [&](auto const& table) { return fovea::names(each, table); };
+            bool const single = std::find(extents.begin(), extents.end(), 1) != extents.end();
+            bool by_query = !single, by_key = !single && !reads_named(spec.score.pointwise, named);
+            fovea::detail::for_each_expression_of_weights(a, [&](auto const& e) {
+                by_query = by_query && differs_by<q_idx_t>(e, x.queries(), edges_differ, named);
+                by_key = by_key && differs_by<kv_idx_t>(e, x.keys(), false, named);
+            });
+            return by_query ? reached_in::one_share : by_key ? reached_in::one_share_of_keys : reached_in::any_share;
         });
     using lowered = std::remove_const_t<decltype(spec)>;
     using of = listed_gradient_call<T, Arch, lowered, operands, typename Targets::share_type>;
     listed_gradient<of>(spec, x, graph)
-        .run(executor, scratch, targets.shares(std::max(x.queries(), x.keys())),
-             [&](index_t share) { return targets.of_share(share); });
+        .run(executor, scratch, targets.shares(std::max(x.queries(), x.keys())), targets);
 }
 
 /// run_listed_gradient: the gradients of a call with listed keys; false where it is not for these passes, also where an

@@ -44,7 +44,7 @@ operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scr
                 a.score.expression(), [&](auto const& table) { is_read = is_read || fovea::names(each, table); });
             return is_read;
         },
-        [](auto const&) { return false; });
+        [](auto const&) { return reached_in::any_share; });
     end_states<T> ends;
     if constexpr (Bound::has_states) {
         auto const n = state_extents(a, call.shapes);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: change
+// Gradients of tables that have rows of their own for each key of a graph, such as keys by kind of edge: summed by the
+// pass over the keys, or in shares where something else reads them.
+#include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
+
+#include "driver/score_gradient_case.hpp"
+
+using namespace fovea;
+using namespace fovea::placeholders;
+using score_gradient_case::difference;
+using score_gradient_case::worst;
+
+namespace {
+
+constexpr index_t nodes = 40, kinds = 3;
+
+/// A random graph, a kind for each edge, and for each kind and key a vector.
+struct relations {
+    graph edges;
+    tensor<int, 1> kind;
+    tensor<float, 4> keys;  // (kind, head, key, feature)
+    tensor<float, 2> of_kinds;
+
+    relations(testing::dice& random, index_t heads, index_t features)
+        : edges(listed(random)),
+          kind({index_t{5} * nodes}),
+          keys(testing::random_tensor<float>(random, extents_t<4>{kinds, heads, nodes, features})),
+          of_kinds(testing::random_tensor<float>(random, extents_t<2>{kinds, features})) {
+        for (int& each : kind.elements) each = static_cast<int>(random.between(0, kinds - 1));
+    }
+    auto product() const { return sum(q * param(keys)(param(kind)[edge], head, kv_idx)) * rsqrt(dim); }
+
+private:
+    static graph listed(testing::dice& random) {
+        std::vector<graph::edge> all;
+        for (index_t e = 0; e < 5 * nodes; ++e)
+            all.push_back({static_cast<std::int32_t>(random.between(0, nodes - 1)),
+                           static_cast<std::int32_t>(random.between(0, nodes - 2))});  // one is listed by nobody
+        return graph(nodes, all);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("gradients of keys by relation are those of the definition", "[driver]") {
+    // Rows that fill a vector for each head, and rows of an odd size.
+    for (auto const& n : {score_gradient_case::sizes{2, 4, 4, nodes, nodes, 16, 8},
+                          score_gradient_case::sizes{1, 3, 3, nodes, nodes, 7, 5}}) {
+        CAPTURE(n.features);
+        testing::dice random(static_cast<unsigned>(n.features));
+        relations const r(random, n.heads, n.features);
+        score_gradient_case::operands<float> const of(random, n);
+        CHECK(worst(compare(r.product()) | neighbors(r.edges) | softmax | weighted_sum, of, r.keys) < 3e-5);
+        // A table of kinds alone has copies; sums of keys go beside it.
+        CHECK(worst(compare(r.product() + sum(q * (k + param(r.of_kinds)[param(r.kind)[edge]]))) | neighbors(r.edges)
+                        | softmax | weighted_sum,
+                    of, r.keys, r.of_kinds)
+              < 3e-5);
+        // The rest of the score reads the table, too: that is summed over queries.
+        CHECK(worst(compare(r.product() * param(r.keys)(0, head, kv_idx, 1)) | neighbors(r.edges) | softmax
+                        | weighted_sum,
+                    of, r.keys)
+              < 3e-5);
+        CHECK(worst(compare(r.product()) | neighbors(r.edges) | sparsemax | weighted_sum, of, r.keys) < 3e-5);
+    }
+}
+
+TEST_CASE("the gradient of keys by relation may be asked for alone, and added to what is there", "[driver]") {
+    score_gradient_case::sizes const n{1, 4, 4, nodes, nodes, 16, 8};
+    testing::dice random(3);
+    relations const r(random, n.heads, n.features);
+    score_gradient_case::operands<float> const of(random, n);
+    auto const spec = compare(r.product()) | neighbors(r.edges) | softmax | weighted_sum;
+    tensor<float, 4> found(r.keys.extents, 7);  // written
+    tensor<double, 4> expected(r.keys.extents);
+    gradient(spec, of.query, of.key, of.value, of.d_result, grad(r.keys, found));
+    reference::gradient(spec, of.query, of.key, of.value, of.d_result, grad(r.keys, expected));
+    CHECK(difference(found, expected) < 3e-5);
+    gradient(threads(3), spec, of.query, of.key, of.value, of.d_result, grad(r.keys, found));
+    CHECK(difference(found, expected) < 3e-5);
+    tensor<float, 4> sums = found;
+    gradient(spec, of.query, of.key, of.value, of.d_result, grad(r.keys, add_to(sums)));
+    for (double& each : expected.elements) each *= 2;
+    CHECK(difference(sums, expected) < 6e-5);
+}
