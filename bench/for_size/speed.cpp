@@ -49,7 +49,7 @@ int main() {
         operand_type full({1, 1, at.queries, 64}), small({1, 1, at.queries, 64});
         fovea::workspace scratch_full, scratch_small;
         double of_full = 1e9, of_small = 1e9;
-        for (int round = 0; round < 60; ++round) {
+        for (int round = 0; round < 400; ++round) {
             of_full = std::min(of_full, seconds_of(call_for_speed, at, scratch_full, in, full));
             of_small = std::min(of_small, seconds_of(call_for_size, at, scratch_small, in, small));
         }
