@@ -41,13 +41,15 @@ int main() {
     for (shape const& at : {shape{"512 queries and keys", 512, 512}, shape{"the same, causal", 512, 512, true},
                             shape{"64 queries and keys", 64, 64}, shape{"the same, causal", 64, 64, true},
                             shape{"1 query, 4096 keys", 1, 4096}, shape{"4 queries, 1024 keys", 4, 1024}}) {
-        fovea::tensor<float, 4> in[3]{{{1, 1, at.queries, 64}}, {{1, 1, at.keys, 64}}, {{1, 1, at.keys, 64}}};
+        using operand_type = fovea::tensor<float, 4>;
+        operand_type in[3]{operand_type({1, 1, at.queries, 64}), operand_type({1, 1, at.keys, 64}),
+                           operand_type({1, 1, at.keys, 64})};
         for (auto& operand : in)
             for (float& element : operand) element = normal(random);
-        fovea::tensor<float, 4> full(in[0].extents), small(in[0].extents);
+        operand_type full({1, 1, at.queries, 64}), small({1, 1, at.queries, 64});
         fovea::workspace scratch_full, scratch_small;
         double of_full = 1e9, of_small = 1e9;
-        for (int round = 0; round < 60; ++round) {
+        for (int round = 0; round < 400; ++round) {
             of_full = std::min(of_full, seconds_of(call_for_speed, at, scratch_full, in, full));
             of_small = std::min(of_small, seconds_of(call_for_size, at, scratch_small, in, small));
         }
