@@ -54,11 +54,7 @@ public:
                                       && std::is_same_v<element, T>;
             constexpr bool transposes = Call::packs_keys && plan::compiled.transposed_queries;
             if constexpr (transposes && as_they_are) {
-                if (!in_place) {
-                    auto queries = rows.strided(context, context.operands.query);
-                    queries.skip(first_feature);
-                    return products<T, Arch>::transpose({queries, scales, destination});
-                }
+                if (!in_place) return transpose_as_they_are(context, rows, p, scales, destination);
             } else if constexpr (transposes) {
                 if (!in_place) return product::transpose(p.of_query, row, base, scale, destination);
             }
@@ -122,6 +118,15 @@ public:
 
 private:
     static index_t plane(index_t features) { return round_up(features, tile::lanes); }
+    /// The queries of a product that changes none, of the type of the arithmetic.
+    template <class Part>
+    static void transpose_as_they_are(context_type const& context, rows_type const& rows, Part const& part,
+                                      T const* scales, kernel::transpose_target<T> const& to) {
+        auto const [first_feature, features] = context.span_of(part);
+        auto queries = rows.strided(context, context.operands.query);
+        queries.skip(first_feature);
+        products<T, Arch>::transpose({queries, scales, to});
+    }
     static T* factors_of(rows_type const& rows, index_t product, index_t features) {
         return rows.queries + product * plane(features) * rows.width;
     }
