@@ -109,8 +109,9 @@ struct key_lanes_blocking {
     static constexpr int rows_in_place(index_t count) {
         return count == 1 || !compiled.register_heights ? 1 : height(1);
     }
-    /// Rows for which keys in place are transposed in registers, if their sums have a fixed order.
-    static constexpr int most_rows_in_order = compiled.register_heights ? height(2) : 1;
+    /// Rows for which keys in place are transposed in registers, if their sums have a fixed order: that of packed keys,
+    /// which units for size multiply by queries of another layout.
+    static constexpr int most_rows_in_order = compiled.register_heights ? height(2) : 0;
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
     /// The most vectors of a value at a time, for few rows.
