@@ -89,7 +89,9 @@ struct key_lanes_blocking {
     static constexpr index_t vectors = nv;  // of keys
     /// Heights of the register tiles, n = 0 ... last_height: those for few queries are 1, 4, 8, 12 where mr = 12.
     static constexpr int last_height = compiled.register_heights ? 3 : 0;
-    static constexpr int height(int n) { return n == last_height ? rows : n == 0 ? 1 : n * rows / last_height; }
+    static constexpr int height(int n) {
+        return n == last_height ? rows : n == 0 ? 1 : n * rows / std::max(last_height, 1);
+    }
     /// The smallest of at least `count` rows; the largest for more rows than it has.
     static constexpr int height_for(index_t count) {
         int n = 0;
