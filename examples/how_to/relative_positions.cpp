@@ -69,7 +69,10 @@ int main() {
     gradient(relative, q, k, v, d_result, grad(q, dq), grad(by_key(products), by_key(d_products)));
     auto const sum_of = [](auto const& weight) { return compare(weight) | unnormalized | weighted_sum; };
     attend(sum_of(param(d_products)(head, q_idx, kv_idx)), q, of_distance, of_distance, d_further);
-    attend(sum_of(param(d_products)(head, kv_idx, q_idx)), of_distance, q, q, d_distance);  // and those of w: sums of dq
+    auto with_w = q;
+    for (index_t h = 0; h < heads_of_layer; ++h)
+        for (index_t i = 0; i < n * d; ++i) with_w(0, h, i / d, i % d) += w(h, i % d);
+    attend(sum_of(param(d_products)(head, kv_idx, q_idx)), of_distance, q, with_w, d_distance);  // of w: sums of dq
     for (std::size_t i = 0; i < dq.elements.size(); ++i) dq.elements[i] += d_further.elements[i];
     //! [gradient]
     //! [direct_gradient]
@@ -80,7 +83,7 @@ int main() {
     //! [direct_gradient]
     require(difference(dq_of_direct, dq) < 1e-5f, "dq of one call and of two");
     for (std::size_t i = 0; i < d_row.elements.size(); ++i)
-        require(std::abs(d_row.elements[i] - d_distance.elements[i]) < 1e-2f, "gradients of vectors of distances");
+        require(std::abs(d_row.elements[i] - d_distance.elements[i]) < 1e-5f, "gradients of vectors of distances");
     auto const loss = [&](auto const& queries) {
         auto const moved = plain_attention(
             [&](index_t b, index_t h, index_t i, index_t j) {
