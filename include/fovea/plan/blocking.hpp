@@ -106,6 +106,11 @@ struct key_lanes_blocking {
     }
     /// Numbers of a query, or pairs of elements, as it is packed.
     static constexpr index_t steps_for(index_t features) { return round_up(features, lanes); }
+    /// Where a number of a query lies in a tile of `width` rows that is multiplied by packed keys.
+    static constexpr index_t place_of_query(index_t feature, index_t row, index_t width) {
+        return compiled.transposed_queries ? feature * width + row
+                                           : (feature / lanes * width + row) * lanes + feature % lanes;
+    }
     static constexpr index_t states = rows;
     /// Rows that are multiplied at a time with keys in place, by two keys.
     static constexpr int rows_in_place(index_t count) {

@@ -141,7 +141,7 @@ private:
             T norm{0};
             for (index_t f = 0; f < features; ++f) {
                 T const x = (factors[f] - about.place[f]) * about.factor[f];
-                to.columns[f * rows.width + r] = x;
+                to.columns[tile::place_of_query(f, r, rows.width)] = x;
                 norm += x * x;
             }
             to.norms[r] = norm;

@@ -102,7 +102,7 @@ public:
         auto const base = [&](index_t r) FOVEA_LAMBDA {
             return kernel::index_environment<T, Arch, index_t>{rows.coordinates[static_cast<std::size_t>(r)], 0};
         };
-        if (!is_in_place(context))
+        if (plan::compiled.transposed_queries && !is_in_place(context))
             return product::transpose(term.of_query, row, base, kernel::unscaled{},
                                       {.count = rows.count,
                                        .padded_rows = rows.width,
