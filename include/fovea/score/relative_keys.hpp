@@ -14,7 +14,7 @@ namespace fovea::FOVEA_SET {
 ///     s_ij = sum_c q_ic (k_jc + r_c) / sqrt(d),   r = table[clamp(kv_idx - q_idx, -reach, reach) + reach]
 ///
 /// Shapes: `table` is (2 reach + 1, feature), kept as a view.
-/// Cost: two matrix products, of queries with keys and with the vectors within reach, and one lookup for each pair; see
+/// Cost: one matrix product with the keys, one with the vectors within reach, and one lookup for each pair; see
 /// how_to/relative_positions.md for distances without a reach.
 /// Gradients: of query, key and `table`.
 /// Edge cases: distances beyond the reach use the ends of the table.
