@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <thread>
@@ -200,11 +201,15 @@ TEST_CASE("an exception of a task leaves the call on any executor, and no task r
         for (index_t const workers : {1, 4}) {
             CAPTURE(how.name, workers);
             std::atomic<int> worked{0}, inside{0};
+            std::atomic<bool> throws{false};
             auto const failing = [&](index_t task, index_t) {
                 ++inside, ++worked;
                 stealing::take_one();
                 --inside;
-                if (task == 7) throw std::runtime_error("task 7");
+                if (throws) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // or all are done before it has
+                if (task != 7) return;
+                throws = true;
+                throw std::runtime_error("task 7");
             };
             own_executor const executor{how, workers};
             CHECK_THROWS_WITH(driver::runner_of(executor).run(1000, failing), "task 7");
