@@ -155,6 +155,7 @@ SPELLINGS: dict[str, Any] = {
         f"dot | softmax | weighted_sum | precision({name})": f.dot | f.softmax | f.precision(word(name))
         for name in ("bf16x2", "bf16x3", "q8")
     },
+    "dot | softmax | weighted_sum | batch_invariant": f.dot | f.softmax | f.batch_invariant,
 }  # fmt: skip
 
 

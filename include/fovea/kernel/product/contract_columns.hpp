@@ -25,7 +25,7 @@ template <int Rows, class T, class Arch, class Keys>
     index_t const count = all.count, features = all.features, rows = all.rows, stride = all.stride;
     for (index_t first = 0; first < count; first += lanes) {
         auto const place = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
-        decltype(keys.rows.row(0)) from[lanes];
+        c_array<decltype(keys.rows.row(0)), lanes> from;
         for (index_t i = 0; i < lanes; ++i) from[i] = keys.rows.row(place(i));
         c_array<vector, Rows> sum;
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[r] = vector(T{0}); });
