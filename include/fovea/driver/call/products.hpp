@@ -215,15 +215,13 @@ FOVEA_CONTROL void accumulate_few(Aggregate const& aggregate, weighted_rows<T, V
         auto const rows_with = [&](auto vectors, index_t c) {
             add(vectors, c, std::integral_constant<int, tile::rows_with(vectors())>{});
         };
+        auto const one_row = [&](auto vectors, index_t c) { add(vectors, c, std::integral_constant<int, 1>{}); };
         constexpr int packs = kernel::packs_at_once<T, Arch, Values>;
         if constexpr (as_stored) {
             for_columns<8, 4, 2>(w.width, tile::lanes, rows_with);
         } else if constexpr (packs > 1) {  // rows are decoded once for as many sums as registers hold
             if (w.rows > 1) for_columns<4, packs>(w.width, tile::lanes, rows_with);
-            else
-                for_columns<8, packs>(w.width, tile::lanes, [&](auto vectors, index_t c) {
-                    add(vectors, c, std::integral_constant<int, 1>{});
-                });
+            else for_columns<8, packs>(w.width, tile::lanes, one_row);
         } else if constexpr (kernel::are_scaled<Values>) {
             if (w.rows > 1) for_columns<4, 1>(w.width, tile::lanes, rows_with);
             else for_columns<8, 1>(w.width, tile::lanes, rows_with);
@@ -232,9 +230,7 @@ FOVEA_CONTROL void accumulate_few(Aggregate const& aggregate, weighted_rows<T, V
         } else if (w.rows > 1) {
             for_columns<tile::most_value_vectors, 4, 1>(w.width, tile::lanes, rows_with);
         } else {  // the sums of a row alone, in columns enough to hide the latency of a multiply-add
-            for_columns<8, 4, 2, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
-                add(vectors, c, std::integral_constant<int, 1>{});
-            });
+            for_columns<8, 4, 2, 1>(w.width, tile::lanes, one_row);
         }
     }
 }
@@ -371,6 +367,14 @@ template <class T, class Arch>
 void products<T, Arch>::contract_in_place(kernel::keys_in_place<T, Arch, kernel::even_rows<T>> const& keys,
                                           kernel::row_products<T> const& p) {
     driver::contract_in_place<Arch>(keys, p);
+}
+
+/// The same of keys of any kind: of rows of type T by what is compiled once for all specifications.
+template <class Arch, class T, class Keys>
+void contract_stored(Keys const& keys, kernel::row_products<T> const& p) {
+    if constexpr (std::is_same_v<Keys, kernel::keys_in_place<T, Arch, kernel::even_rows<T>>>)
+        products<T, Arch>::contract_in_place(keys, p);
+    else contract_in_place<Arch>(keys, p);
 }
 
 template <class T, class Arch>

@@ -146,9 +146,7 @@ private:
             with_rows<tile>(all.rows, [&](auto rows) {
                 if constexpr (rows() <= tile::most_rows_in_order) kernel::contract_columns<rows(), T, Arch>(from, all);
             });
-        else if constexpr (std::is_same_v<Keys, kernel::keys_in_place<T, Arch, kernel::even_rows<T>>>)
-            products<T, Arch>::contract_in_place(from, all);
-        else driver::contract_in_place<Arch>(from, all);
+        else contract_stored<Arch>(from, all);
     }
 };
 

@@ -129,8 +129,8 @@ public:
         index_t first = of->rows.lo;  // whose number is the first of the products
         if (is_in_place(context)) {
             using in_place = typename product::template keys_in_place<kernel::even_rows<element_of<Pair>>>;
-            contract_in_place(in_place{{of->at(first), of->stride}},
-                              {queries, rows.width, of->count(), features, products, panels::width});
+            contract_stored<Arch, T>(in_place{{of->at(first), of->stride}},
+                                     {queries, rows.width, of->count(), features, products, panels::width});
         } else {
             index_t const first_panel = first / tile::panel, last_panel = of->rows.hi / tile::panel;
             index_t const all = plan::row_product_of(pair.body).table().extent(product_of<Pair>::axis);
@@ -174,13 +174,6 @@ private:
              .features = features,
              .first = to,
              .stride = tile::panel});
-    }
-
-    template <class Keys>
-    static void contract_in_place(Keys const& from, kernel::row_products<T> const& all) {
-        if constexpr (std::is_same_v<Keys, kernel::keys_in_place<T, Arch, kernel::even_rows<T>>>)
-            products<T, Arch>::contract_in_place(from, all);
-        else driver::contract_in_place<Arch>(from, all);
     }
 };
 
