@@ -23,10 +23,10 @@ import sys
 
 SHOWN = 10
 SHARES = pathlib.Path(__file__).with_name("shares.txt")
-# attend_on, gradient_on and their definitions, each with its template arguments: not what is nested in them.
-INSTANTIATED = re.compile(
-    r"^_ZN5fovea\d+set_\w+?(?:9attend_on|11gradient_on|9reference9attend_in|9reference16compute_gradient)I\w+$"
-)
+# attend_on, gradient_on and their definitions, each with its template arguments: not what is nested in them, as the
+# lambdas of a call that other functions are instantiated for. The namespace of a set of instructions stands before them.
+INSIDE_SET = re.compile(r"_ZN5fovea(\d+)(?=set_)")
+INSTANTIATED = re.compile(r"(?:9attend_on|11gradient_on|9reference9attend_in|9reference16compute_gradient)I\w+")
 
 
 def units(build: pathlib.Path) -> dict[str, float]:
@@ -74,7 +74,9 @@ def show(title: str, seconds: dict[str, float], group) -> None:
 def instantiated_in(path: pathlib.Path) -> int:
     """How many calls and definitions an object holds the code of."""
     listed = subprocess.run(["nm", "--defined-only", path], capture_output=True, text=True, check=False).stdout
-    return sum(1 for name in {line.rsplit(" ", 1)[-1] for line in listed.splitlines()} if INSTANTIATED.match(name))
+    names = {line.rsplit(" ", 1)[-1] for line in listed.splitlines()}
+    sets = ((name, INSIDE_SET.match(name)) for name in names)
+    return sum(1 for name, inside in sets if inside and INSTANTIATED.fullmatch(name[inside.end() + int(inside[1]) :]))
 
 
 def instantiations(build: pathlib.Path, products: dict[str, float]) -> dict[str, int]:
