@@ -3,81 +3,17 @@
 #pragma once
 
 #include <fovea/driver/call/operands.hpp>
+#include <fovea/driver/call/rows_of_pairs.hpp>
 #include <fovea/driver/run/workspace.hpp>
-#include <fovea/kernel/environment.hpp>
-#include <fovea/kernel/row.hpp>
 #include <fovea/spec/call/arriving_gradients.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/result_shapes.hpp>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <tuple>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// Where a table is read for a pair: at these indices, all but that of the feature.
-template <class T, class Arch>
-struct row_environment : kernel::index_environment<T, Arch, index_t> {
-    using base = kernel::index_environment<T, Arch, index_t>;
-
-    template <class Element, int Rank, class... Index>
-    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
-        if constexpr (sizeof...(Index) == Rank) return base::lookup(table, at...);
-        else return std::array<index_t, sizeof...(Index)>{at...};
-    }
-};
-
-/// The rows that an expression reads.
-template <class T, class Arch, class E>
-class rows_of_pairs {
-    using vector = kernel::pack<T, Arch>;
-    using lane_operations = kernel::lanes_of<T, Arch>;
-
-public:
-    explicit rows_of_pairs(E const& e) : expression_(e) {}
-
-    auto const& table() const { return fovea::detail::table_of(expression_); }
-    /// That of a pair, which may take no part, in the table or in sums of its extents.
-    template <class Element, int Rank>
-    Element* of_pair(view<Element, Rank> const& in, kernel::row_coordinates const& row, index_t key) const {
-        auto const at = evaluate(expression_, row_environment<T, Arch>{{row, key}});
-        return std::apply([&](auto... index) { return in.data + clamped_offset(in, index...); }, at);
-    }
-    /// Calls f(row, first, last) for runs of keys, of which key(i) is the one in place i, that have one row: beyond the
-    /// reach of a table all have.
-    template <class Element, int Rank, class Key, class F>
-    void for_runs(view<Element, Rank> const& in, kernel::row_coordinates const& row, index_t count, Key const& key,
-                  F const& f) const {
-        for (index_t first = 0; first < count;) {
-            Element* const here = of_pair(in, row, key(first));
-            index_t last = first + 1;
-            while (last < count && of_pair(in, row, key(last)) == here) ++last;
-            f(here, first, last);
-            first = last;
-        }
-    }
-    /// to += weight * row
-    template <class Element>
-    static void add(T weight, Element const* row, T* to, index_t count) {
-        vector const factor(weight);
-        for (index_t c = 0; c < count; c += vector::lanes)
-            lane_operations::store(
-                fma(factor, kernel::load_as<T, Arch>(row + c, count - c), lane_operations::load(to + c, count - c)),
-                to + c, count - c);
-    }
-    template <class Element>
-    static T product(Element const* row, T const* with, index_t count) {
-        vector sum(T{0});
-        for (index_t c = 0; c < count; c += vector::lanes)
-            sum = fma(kernel::load_as<T, Arch>(row + c, count - c), lane_operations::load(with + c, count - c), sum);
-        return lane_operations::sum(sum);
-    }
-
-private:
-    E expression_;
-};
 
 /// An output of the loops: for each row, what the weights make of the rows that are added, (batch, head, query,
 /// feature).
@@ -88,19 +24,25 @@ struct added_output {
     operand_shapes shapes;
 
     void begin() const { std::fill_n(sums.data, sums.size(), T{0}); }
+    /// Of keys that a list has.
     template <class Row>
     void weights(row_place const& at, Row const& row) const {
         kernel::row_coordinates const coordinates{at.batch,         at.head,       at.query,
                                                   shapes.queries(), shapes.keys(), shapes.compared()};
-        auto const& table = rows.table();
         T* const to = sums.place(at.batch, at.head, at.query, index_t{0});
         rows.for_runs(
-            table, coordinates, row.size(), [&](index_t i) { return row.key(i); },
+            rows.table(), coordinates, row.size(), [&](index_t i) { return row.key(i); },
             [&](auto const* added, index_t first, index_t last) {
                 T weight = 0;
                 for (index_t i = first; i < last; ++i) weight += static_cast<T>(row[i]);
                 if (weight != 0) rows.add(weight, added, to, sums.extent(3));
             });
+    }
+    /// Of keys side by side.
+    void weights_of_tile(tile_of_pairs<T const> const& tile) const {
+        rows.add_weighted(tile, sums.extent(3), [&](kernel::row_coordinates const& at) {
+            return sums.place(at.batch, at.head, at.q_idx, index_t{0});
+        });
     }
 };
 
@@ -124,28 +66,30 @@ auto with_added_values(workspace& scratch, A const& a, operand_shapes const& sha
 /// Adds to the result what has been added to values.
 template <class T, class Arch, class E, class Out>
 void add_to_result(added_output<T, Arch, E> const& added, view<Out, 4> const& result) {
+    auto const add_row = [](T const* from, index_t count, Out* FOVEA_RESTRICT to) {
+        for (index_t c = 0; c < count; ++c) to[c] = rounded_to<Out>(static_cast<T>(to[c]) + from[c]);
+    };
     for (index_t b = 0; b < result.extent(0); ++b)
         for (index_t h = 0; h < result.extent(1); ++h)
             for (index_t n = 0; n < result.extent(2); ++n)
-                for (index_t c = 0; c < result.extent(3); ++c)
-                    result(b, h, n, c) = rounded_to<Out>(static_cast<T>(result(b, h, n, c)) + added.sums(b, h, n, c));
+                add_row(added.sums.place(b, h, n, index_t{0}), result.extent(3), result.place(b, h, n, index_t{0}));
 }
 template <class Output, class Out>
 void add_to_result(Output const&, view<Out, 4> const&) {}
 
 /// The part of an aggregator in a gradient pass over whole rows: of the weights of a row, of keys from `first` on.
 ///
-///     begin(row, dO)                                       before all others
-///     add_to_gradients(row, first, count, weights, d)      adds to the gradients of weights
-///     add_to_tables(row, first, count, weights, tables)    adds to those of tables
+///     begin(tile, dO)                                   before all others; adds to the gradients of weights of a tile
+///     add_to_gradients(row, first, count, weights, d)   adds to those of a row
+///     add_to_tables(tile, tables)                       adds to those of tables, by the weights of a tile
 template <class T, class Arch, class Aggregate>
 struct added_gradient {
     added_gradient(arena&, Aggregate const&, index_t) {}
-    template <class Facts, class D>
-    void begin(Facts const&, view<D const, 4> const&) {}
+    template <class D>
+    void begin(tile_of_pairs<T> const&, view<D const, 4> const&) {}
     void add_to_gradients(kernel::row_coordinates const&, index_t, index_t, T const*, T*) const {}
     template <class Share>
-    void add_to_tables(kernel::row_coordinates const&, index_t, index_t, T const*, Share const&) const {}
+    void add_to_tables(tile_of_pairs<T const> const&, Share const&) const {}
 };
 /// The gradients that arrive at weights by another way than the result.
 template <class T, class Arch, class Core, class Number>
@@ -168,39 +112,25 @@ class added_gradient<T, Arch, Aggregate> {
 
 public:
     added_gradient(arena& memory, Aggregate const& aggregate, index_t features)
-        : rows_(aggregate.added()), d_(memory.template take<T>(features)), features_(features) {}
+        : rows_(aggregate.added()), d_rows_(memory, features) {}
 
-    /// The row at hand, and its gradient.
     template <class D>
-    void begin(kernel::row_coordinates const& row, view<D const, 4> const& d_result) {
-        D const* const from = d_result.place(row.batch, row.head, row.q_idx, index_t{0});
-        std::transform(from, from + features_, d_, [](D const& x) { return static_cast<T>(x); });
-    }
-    void add_to_gradients(kernel::row_coordinates const& row, index_t first, index_t count, T const*, T* d) const {
-        rows_.for_runs(
-            rows_.table(), row, count, [&](index_t i) { return first + i; },
-            [&](auto const* added, index_t begin, index_t end) {
-                T const product = rows_.product(added, d_, features_);
-                for (index_t i = begin; i < end; ++i) d[i] += product;
-            });
-    }
-    template <class Share>
-    void add_to_tables(kernel::row_coordinates const& row, index_t first, index_t count, T const* weights,
-                       Share const& tables) const {
-        tables.for_each_sum(rows_.table(), [&](auto const& sums) {
-            rows_.for_runs(
-                sums, row, count, [&](index_t i) { return first + i; },
-                [&](T* to, index_t begin, index_t end) {
-                    T const weight = std::accumulate(weights + begin, weights + end, T{0});
-                    if (weight != 0) rows_.add(weight, d_, to, features_);
-                });
+    void begin(tile_of_pairs<T> const& d_weights, view<D const, 4> const& d_result) {
+        d_rows_.take(d_weights.count, [&](index_t r) {
+            auto const& at = d_weights.rows[r];
+            return d_result.place(at.batch, at.head, at.q_idx, index_t{0});
         });
+        rows_.add_products(d_rows_, d_weights);
+    }
+    void add_to_gradients(kernel::row_coordinates const&, index_t, index_t, T const*, T*) const {}
+    template <class Share>
+    void add_to_tables(tile_of_pairs<T const> const& weights, Share const& tables) const {
+        tables.for_each_sum(rows_.table(), [&](auto const& sums) { rows_.add_to_table(d_rows_, weights, sums); });
     }
 
 private:
     rows_type rows_;
-    T* d_;
-    index_t features_;
+    feature_rows<T, Arch> d_rows_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

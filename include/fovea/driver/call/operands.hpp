@@ -101,6 +101,15 @@ void show_weights(Outputs const& outputs, kernel::row_coordinates const& at, Row
         if constexpr (takes_weights<std::remove_cvref_t<decltype(output)>>) output.weights(place_of(at), row);
     });
 }
+/// Those of a tile whose keys lie side by side; row_of(r) is one of its rows.
+template <class Outputs, class Tile, class RowOf>
+void show_weights_of_tile(Outputs const& outputs, Tile const& tile, RowOf const& row_of) {
+    for_each_output(outputs, [&](auto const& output) {
+        if constexpr (requires { output.weights_of_tile(tile); }) output.weights_of_tile(tile);
+        else if constexpr (takes_weights<std::remove_cvref_t<decltype(output)>>)
+            for (index_t r = 0; r < tile.count; ++r) output.weights(place_of(tile.rows[r]), row_of(r));
+    });
+}
 template <class Normalizer, class State>
 concept gives_log_sum = requires(Normalizer const& n, State const& carried) { n.log_sum(carried); };
 template <class Normalizer, class State>

@@ -3,6 +3,7 @@
 // `driver/call/products.hpp`.
 #pragma once
 
+#include <fovea/core/interval.hpp>
 #include <fovea/core/row_run.hpp>
 #include <fovea/driver/call/prefetch.hpp>
 #include <fovea/kernel/packing.hpp>
@@ -37,6 +38,17 @@ struct weighted_rows {
     index_t rows;
     int mr;                 // rows of the register tile
     bool in_order = false;  // the keys of each sum are added in one piece
+};
+
+/// The rows of a table that the pairs of some queries and keys may choose.
+template <class Element>
+struct rows_of_table {
+    Element const* first;  // row 0 along the axis of pairs
+    index_t stride;        // from row to row
+    interval<index_t> rows;
+
+    index_t count() const { return rows.hi - rows.lo + 1; }
+    Element const* at(index_t row) const { return first + row * stride; }
 };
 
 /// Rows of elements: the positions of one head, or of several interleaved heads.

@@ -5,6 +5,7 @@
 
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/call/row_runs.hpp>
+#include <fovea/driver/call/tile_of_pairs.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
@@ -336,13 +337,22 @@ class key_lanes_sums {
                 normalizing::whole(context.normalizer(coordinates), states_of(sums)[r], row);
                 if constexpr (spec::reweights)
                     kernel::reweigh<!spec::reweights_rows>(context.spec.reweight, coordinates, row);
-                if constexpr (clears_excluded)
-                    for (index_t i = 0; i < row.size(); ++i)
-                        if (!s.visible[r * s.stride + i]) row[i] = T{0};
-                show_weights(context.operands.outputs, coordinates, row);
+                if constexpr (clears_excluded) clear_excluded(s.visible + r * s.stride, row.size(), row.scores);
             }
+        if constexpr (Call::whole_rows)
+            show_weights_of_tile(of(call).operands.outputs,
+                                 tile_of_pairs<T const>{rows.coordinates.data(), rows.count, s.first, s.count, s.scores,
+                                                        s.stride},
+                                 [&](index_t r) { return row_of(call, s, r); });
     }
 
+    /// Whole vectors of weights.
+    static void clear_excluded(bool const* visible, index_t count, T* weights) {
+        using vector = kernel::pack<T, Arch>;
+        for (index_t i = 0; i < count; i += vector::lanes)
+            select(kernel::load_mask<T, Arch>(visible + i, vector::lanes), vector::load(weights + i), vector(T{0}))
+                .store(weights + i);
+    }
     /// True where weights of excluded pairs are set to 0 after the normalizer, since it or a reweighting may have made
     /// them anything, NaN too.
     static constexpr bool clears_excluded = operands::looks_at_rows || spec::reweights_rows;

@@ -138,10 +138,11 @@ public:
     }
 
     /// Which pairs take part, where values are not finite.
-    [[gnu::cold]] void mark_visible(block const& of) const {
+    void mark_visible(block const& of) const {
         for_lines(of, [&](index_t first, index_t vectors) {
-            for (index_t i = first; i < first + vectors * Blocking::lanes; ++i)
-                of.visible[i] = of.scores[i] != excluded<T>;
+            T const* FOVEA_RESTRICT const from = of.scores + first;
+            bool* FOVEA_RESTRICT const to = of.visible + first;
+            for (index_t i = 0; i < vectors * Blocking::lanes; ++i) to[i] = from[i] != excluded<T>;
         });
     }
 

@@ -16,17 +16,6 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The rows of a table that the pairs of a tile and some keys may choose.
-template <class Element>
-struct rows_of_table {
-    Element const* first;  // row 0 along the axis of pairs
-    index_t stride;        // from row to row
-    interval<index_t> rows;
-
-    index_t count() const { return rows.hi - rows.lo + 1; }
-    Element const* at(index_t row) const { return first + row * stride; }
-};
-
 /// A term sum_f A_f R_f, with A of the query and R the row of a table that the pair chooses along one axis.
 ///
 /// The product A R^T of a tile is computed for all rows between the least and the greatest that interval arithmetic

@@ -88,15 +88,19 @@ public:
         auto const p = columns_.part(buffers.scores, columns_.from, columns_.to),
                    ds = columns_.part(buffers.products, columns_.from, columns_.to);
         index_t const keys = std::min(p.count, call.keys - p.first);  // the last panel may hold fewer
+        auto const pairs = [&](score_block<blocking> const& of) {
+            return tile_of_pairs<T>{tile_.rows().coordinates.data(), tile_.rows().count, of.first, keys, of.scores,
+                                    of.stride};
+        };
+        if (p.count > 0) buffers.added.begin(pairs(ds), call.backward.d_result);
         for (index_t r = 0; r < tile_.rows().count && p.count > 0; ++r) {
             auto const coordinates = tile_.rows().facts_of(call, r);
             T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
-            buffers.added.begin(coordinates, call.backward.d_result);
             buffers.rule.apply(
                 coordinates, {weights, p.packs(), {p.first}}, products, rows_.tables(),
                 [&](T const* w, T* d) { buffers.added.add_to_gradients(coordinates, p.first, keys, w, d); });
-            buffers.added.add_to_tables(coordinates, p.first, keys, weights, rows_.tables());
         }
+        if (p.count > 0) buffers.added.add_to_tables(pairs(p), rows_.tables());
         columns_.for_blocks(from, [&](index_t k, index_t first, index_t last) {
             rows_.add(call, from, k, columns_.part(buffers.scores, first, last),
                       columns_.part(buffers.products, first, last),
