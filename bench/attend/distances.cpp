@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Vectors of distances in a score, as Conformer has them, and their gradients, against a plain loop over pairs
-// (hand/distances.cpp). What bounds them is arithmetic: three products for a pair forward, and nine back.
+// (hand/distances.cpp). What bounds them is arithmetic: three products for a pair forward, and nine back. The same
+// beside values, as Shaw et al. (2018) have them: one product more than without.
 #include "bench/check.hpp"
 #include "bench/hand/kernels.hpp"
 #include "bench/pair_rows.hpp"
@@ -103,8 +104,19 @@ void backward(benchmark::State& state) {
     bench::measure<float>(state, work_of(9), call, bench::over_hand(hand));
 }
 
+/// The same call with values alone beside it.
+void beside_values(benchmark::State& state) {
+    auto const table = yardstick::random_tensor<float, 2>({vectors, sizes.size}, 11, 0.3);
+    auto of = bench::operands_of<float>(sizes);
+    fovea::workspace scratch, other_scratch;
+    auto const spec = fovea::scaled_dot | fovea::softmax | fovea::relative_values(table);
+    bench::measure<float>(state, work_of(3), bench::attend_call(of, scratch, spec),
+                          bench::over_plain(bench::attend_call(of, other_scratch, bench::plain)));
+}
+
 bench::family const rows([] {
     bench::add<float>("attend/distances", sizes, forward);
+    bench::add<float>("attend/relative_values", sizes, beside_values);
     bench::add<float>("train/distances", sizes, backward);
 });
 

@@ -75,7 +75,8 @@ TEST_CASE("gradients go back to rows that are added to values", "[driver]") {
     testing::dice random(3);
     for (auto const& n : {of_gradient, whole_vectors}) {
         score_gradient_case::operands<float> const of(random, n);
-        auto const distances = drawn<2>(random, {401, n.value_features}), rows = drawn<2>(random, {5, n.value_features});
+        auto const distances = drawn<2>(random, {401, n.value_features}),
+                   rows = drawn<2>(random, {5, n.value_features});
         CHECK(worst(scaled_dot | causal | softmax | relative_values(distances), of, distances) < 3e-5);
         auto const by_head = drawn<3>(random, {all_heads, 9, n.value_features});
         CHECK(worst(scaled_dot | softmax | rows_by_head(by_head), of, by_head) < 3e-5);

@@ -7,7 +7,6 @@
 #include <fovea/driver/call/tile_of_pairs.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/expr/bound.hpp>
-#include <fovea/kernel/backward/row_sums.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/row_products.hpp>
 #include <fovea/plan/table_products.hpp>
@@ -175,9 +174,15 @@ public:
                 Element* const rows = to.data + (of.at(of.rows.lo) - to.data);
                 index_t const whole = with.features - with.features % vector::lanes;
                 if (whole > 0)
-                    packed_products<product>::accumulate_transposed(
-                        {{{sums.first, {}, most_rows}, block.count, {with.row(block.from_row), with.width}, rows,
-                          of.stride, nullptr}, whole, of.count(), tile::rows});
+                    packed_products<product>::accumulate_transposed({{{sums.first, {}, most_rows},
+                                                                      block.count,
+                                                                      {with.row(block.from_row), with.width},
+                                                                      rows,
+                                                                      of.stride,
+                                                                      nullptr},
+                                                                     whole,
+                                                                     of.count(),
+                                                                     tile::rows});
                 for (index_t n = 0; n < of.count() && whole < with.features; ++n)
                     for (index_t r = 0; r < block.count; ++r)
                         if (T const weight = sums.row(r)[n]; weight != 0)
@@ -243,7 +248,8 @@ private:
                   .kv_len = block.rows->kv_len,
                   .dim = block.rows->dim};
         for (index_t r = 1; r < block.count; ++r)
-            where.q_idx = {std::min(where.q_idx.lo, block.rows[r].q_idx), std::max(where.q_idx.hi, block.rows[r].q_idx)};
+            where.q_idx = {std::min(where.q_idx.lo, block.rows[r].q_idx),
+                           std::max(where.q_idx.hi, block.rows[r].q_idx)};
         if (in.empty() || (sizeof(T) == 4 && !fits_32_bits(index, fovea::detail::bound_environment<T>{where, 0})))
             return std::nullopt;
         interval<index_t> const found(bound<T>(index, where, 0));
@@ -262,8 +268,8 @@ private:
     void add_up(tile_of_pairs<T const> const& block, rows_of_table<Element> const& of, numbers& to) const {
         for (index_t r = 0; r < tile::rows; ++r) std::fill_n(to.row(r), round_up(of.count(), vector::lanes), T{0});
         for (index_t r = 0; r < block.count; ++r)
-            kernel::add_to_row_numbers<axis, T, Arch>(expression_, block.rows[r], block.first, block.keys,
-                                                      block.row(r), {to.row(r), of.rows});
+            kernel::add_to_row_numbers<axis, T, Arch>(expression_, block.rows[r], block.first, block.keys, block.row(r),
+                                                      {to.row(r), of.rows});
     }
     /// The columns of E R from one on, added to their rows; read pair by pair where they are not finite, since a row
     /// that is not may be of no pair that has a weight.
@@ -284,8 +290,8 @@ private:
         if constexpr (std::is_same_v<Element, T>) packed_products<product>::accumulate(products, none);
         else if (whole > 0) accumulate_few<product>(typename product::step{}, products);
         for (index_t r = 0; r < block.count && whole < count; ++r)
-            kernel::accumulate_nonzero<T, Arch>(typename product::step{}, weights.row(r), of.count(), rows.from(0, whole),
-                                                sums + r * columns + whole, count - whole);
+            kernel::accumulate_nonzero<T, Arch>(typename product::step{}, weights.row(r), of.count(),
+                                                rows.from(0, whole), sums + r * columns + whole, count - whole);
         if (!kernel::all_finite<T, Arch>([&](index_t r) { return sums + r * columns; }, block.count, count))
             return add_by_runs(block, c, count, to);
         for (index_t r = 0; r < block.count; ++r)

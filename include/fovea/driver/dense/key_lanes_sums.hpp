@@ -340,10 +340,10 @@ class key_lanes_sums {
                 if constexpr (clears_excluded) clear_excluded(s.visible + r * s.stride, row.size(), row.scores);
             }
         if constexpr (Call::whole_rows)
-            show_weights_of_tile(of(call).operands.outputs,
-                                 tile_of_pairs<T const>{rows.coordinates.data(), rows.count, s.first, s.count, s.scores,
-                                                        s.stride},
-                                 [&](index_t r) { return row_of(call, s, r); });
+            show_weights_of_tile(
+                of(call).operands.outputs,
+                tile_of_pairs<T const>{rows.coordinates.data(), rows.count, s.first, s.count, s.scores, s.stride},
+                [&](index_t r) { return row_of(call, s, r); });
     }
 
     /// Whole vectors of weights.

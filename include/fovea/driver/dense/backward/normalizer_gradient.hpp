@@ -89,8 +89,8 @@ public:
                    ds = columns_.part(buffers.products, columns_.from, columns_.to);
         index_t const keys = std::min(p.count, call.keys - p.first);  // the last panel may hold fewer
         auto const pairs = [&](score_block<blocking> const& of) {
-            return tile_of_pairs<T>{tile_.rows().coordinates.data(), tile_.rows().count, of.first, keys, of.scores,
-                                    of.stride};
+            return tile_of_pairs<T>{
+                tile_.rows().coordinates.data(), tile_.rows().count, of.first, keys, of.scores, of.stride};
         };
         if (p.count > 0) buffers.added.begin(pairs(ds), call.backward.d_result);
         for (index_t r = 0; r < tile_.rows().count && p.count > 0; ++r) {

@@ -8,9 +8,9 @@
 #include <fovea/driver/dense/table_panels.hpp>
 #include <fovea/driver/dense/table_products.hpp>
 #include <fovea/expr/backpropagate.hpp>
-#include <fovea/kernel/backward/row_sums.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
+#include <fovea/kernel/row_products.hpp>
 #include <fovea/plan/score_parts.hpp>
 
 #include <algorithm>
