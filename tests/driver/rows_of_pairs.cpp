@@ -8,6 +8,7 @@
 #include "driver/score_gradient_case.hpp"
 #include "support/fused.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -104,4 +105,17 @@ TEST_CASE("a row that is not finite is added to the values of its pairs alone", 
                 not_finite += expected ? 0 : 1;
             }
     CHECK(not_finite == 2);
+}
+
+TEST_CASE("rows of 16 bits add what their numbers in 32 bits add", "[driver]") {
+    testing::dice random(5);
+    auto const x = drawn<4>(random, {1, 2, 30, 37});
+    auto const narrow = testing::random_tensor<float16>(random, extents_t<2>{21, 37});
+    tensor<float, 2> wide(narrow.extents);
+    std::copy(narrow.elements.begin(), narrow.elements.end(), wide.elements.begin());
+    tensor<float, 4> of_narrow(x.extents), of_wide(x.extents);
+    attend(scaled_dot | softmax | relative_values(narrow), x, x, x, of_narrow);
+    attend(scaled_dot | softmax | relative_values(wide), x, x, x, of_wide);
+    for (std::size_t i = 0; i < of_wide.elements.size(); ++i)
+        CHECK(of_narrow.elements[i] == Approx(of_wide.elements[i]).margin(1e-6));
 }

@@ -43,7 +43,9 @@ public:
         : features(count),
           width(round_up(count, index_t{tile::lanes})),
           rows_(memory.template take<T>(tile::rows * width)),
-          in_place_(memory.template take<T>(tile::rows * width)) {}
+          in_place_(memory.template take<T>(tile::rows * (width + tile::lanes))) {
+        std::fill_n(in_place_, tile::rows * (width + tile::lanes), T{0});  // a product of one of them reads on
+    }
 
     template <class Row>
     void take(index_t count, Row const& row) {
