@@ -183,14 +183,15 @@ endfunction()
 
 # fovea_compile_together(<program> <folder>): its sources are compiled several at a time, which takes half the time or
 # less, each in a namespace of its own, so that none knows of the others: what they include comes before. Units have
-# about as much memory: calls are large, words small, and what sanitizers add is larger than both.
+# about as much memory: calls are large, words small, and what sanitizers add is larger than both. GCC's assembler for
+# Windows, too, has no room for as much: the names of its sections end at ten megabytes.
 function(fovea_compile_together program folder)
     set(together 4)
     if(folder MATCHES "^(driver|kernel|simd)$")
         set(together 3)
         target_compile_options(${program} PRIVATE ${fovea_large_units})
     endif()
-    if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR (MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
         math(EXPR together "${together} / 2")
     endif()
     set(includes)
