@@ -75,6 +75,8 @@ static double loss(adding add) {
         }
     return total;
 }
+/* As isnan, whose macro in MinGW-w64 converts to float, which warnings are about. */
+static bool is_nan(double x) { return x != x; }
 static double worst_of(adding add, double* x, float const* gradient, int size) {
     double const h = 1e-5;
     double worst = 0;
@@ -86,7 +88,7 @@ static double worst_of(adding add, double* x, float const* gradient, int size) {
         double const below = loss(add);
         x[i] = at;
         double const off = fabs((above - below) / (2 * h) - (double)gradient[i]);
-        worst = off > worst || isnan(off) ? off : worst;
+        worst = off > worst || is_nan(off) ? off : worst;
     }
     return worst;
 }
@@ -98,7 +100,7 @@ static double greatest_difference(adding add, int table_size) {
     double const all[] = {worst_of(add, xq, d_q, q_size), worst_of(add, xk, d_k, k_size),
                           worst_of(add, xv, d_v, v_size), worst_of(add, xt, d_table, table_size)};
     double worst = 0;
-    for (int i = 0; i < 4; ++i) worst = all[i] > worst || isnan(all[i]) ? all[i] : worst;
+    for (int i = 0; i < 4; ++i) worst = all[i] > worst || is_nan(all[i]) ? all[i] : worst;
     return worst;
 }
 

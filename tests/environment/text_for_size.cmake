@@ -2,8 +2,8 @@
 cmake_policy(VERSION 3.25)
 set(most 40960)  # bytes
 
-if(NOT IS MATCHES "^GNU 12\\." OR NOT PROCESSOR MATCHES "^(x86_64|AMD64)$")
-    message(NOTICE "skipped: the bound is for GCC 12 on x86-64, this is ${IS} on ${PROCESSOR}")
+if(NOT IS MATCHES "^GNU 12\\." OR NOT ON MATCHES "^Linux (x86_64|AMD64)$")
+    message(NOTICE "skipped: the bound is for GCC 12 on x86-64 with Linux, this is ${IS} on ${ON}")
     return()
 endif()
 find_program(SIZE size)
