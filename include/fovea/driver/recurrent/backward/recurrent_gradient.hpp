@@ -1,149 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradient of a running state for one head: the states at the ends of its chunks, steps back, and from features of
-// queries and keys to these and to tables.
+// The gradient of a running state: a sweep forward for the states before its chunks, and one back.
 #pragma once
 
 #include <fovea/driver/call/backward/pass_sink.hpp>
 #include <fovea/driver/call/operands.hpp>
-#include <fovea/driver/recurrent/backward/recurrence_gradient.hpp>
+#include <fovea/driver/recurrent/backward/map_gradient.hpp>
+#include <fovea/driver/recurrent/backward/recurrent_head.hpp>
+#include <fovea/driver/recurrent/chunk_products.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/driver/run/workspace.hpp>
-#include <fovea/kernel/backward/body_gradient.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <numeric>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// The states of all heads, (batch, key head, feature, column): that before the first step, and the gradient of the one
-/// after the last, which becomes that of the first. Without memory where no state goes in or out.
-template <class T>
-struct end_states {
-    T const* past = nullptr;
-    T* d = nullptr;
-};
-
-/// The memory of the sweeps over one head, `run` steps at a time.
-template <class Call>
-class recurrent_head {
-    using T = typename Call::number;
-    using Arch = typename Call::architecture;
-    static constexpr bool gated = Call::gated, corrected = Call::delta_rule, divides = Call::keeps_key_sum;
-    static constexpr bool restores = gated || corrected;
-
-public:
-    kernel::state_shape shape;
-    head_task<T> task;
-    T *state, *d_state;      // each a state
-    T* starts;               // (runs): the state before each run of steps
-    T* states;               // (run): the state before each of its steps
-    T *residuals, *values;   // (run, columns)
-    T *e, *d_value;          // (columns): e is the gradient of what a query reads
-    T *d_features, *d_gate;  // (features)
-    T* of_reads;             // (queries, group, 2): 1 over the sum of weights, and the gradient of that sum
-    kernel::sums_of_rows<T, Arch> sums;
-
-    /// A head whose state, and its gradient, begin as zeros.
-    recurrent_head(typename Call::operands const& x, arena& memory, index_t head, index_t run)
-        : shape{x.key_features(), 0}, task{}, columns_(x.value_features() + (divides ? 1 : 0)) {
-        shape.columns = round_up(columns_, kernel::pack<T, Arch>::lanes);
-        index_t const features = shape.features, columns = shape.columns, size = shape.size(), group = x.group();
-        auto const take = [&](index_t count) { return memory.template take<T>(count); };
-        task.batch = head / x.key_heads();
-        task.head = head % x.key_heads();
-        task.keys = take(run * features);
-        task.gates = take(gated ? run * features : 0);
-        task.queries = take(run * group * features);
-        task.inverse_sums = take(run * group);
-        task.sum = take(features);
-        state = take(size);
-        d_state = take(size);
-        starts = take(restores ? ceil_div(x.keys(), run) * size : 0);
-        states = take(restores ? run * size : 0);
-        residuals = take(corrected ? run * columns : 0);
-        values = take(run * columns);
-        e = take(columns);
-        d_value = take(columns);
-        d_features = take(features);
-        d_gate = take(restores ? features : 0);
-        sums = {take(kernel::sums_of_rows<T, Arch>::numbers(features))};
-        std::fill_n(sums.all, sums.numbers(features), T{0});
-        of_reads = take(divides ? 2 * x.queries() * group : 0);
-        std::fill_n(state, size, T{0});
-        std::fill_n(d_state, size, T{0});
-        std::fill_n(task.sum, features, T{0});
-    }
-
-    /// Begins with the states of this head, if there are any.
-    void begin(end_states<T> const& ends, index_t head) const {
-        if (ends.past == nullptr) return;
-        for (index_t f = 0; f < shape.features; ++f) {
-            std::copy_n(ends.past + row(head, f), columns_, state + f * shape.columns);
-            std::copy_n(ends.d + row(head, f), columns_, d_state + f * shape.columns);
-            if constexpr (divides) task.sum[f] = ends.past[row(head, f) + columns_ - 1];
-        }
-    }
-    /// Leaves the gradient of the state before the first step.
-    void leave(end_states<T> const& ends, index_t head) const {
-        if (ends.d == nullptr) return;
-        for (index_t f = 0; f < shape.features; ++f)
-            std::copy_n(d_state + f * shape.columns, columns_, ends.d + row(head, f));
-    }
-
-private:
-    index_t row(index_t head, index_t feature) const { return (head * shape.features + feature) * columns_; }
-
-    index_t columns_;
-};
-
-/// The way back through the maps of a product of all features, scale sum f(q) g(k): one row at a time. `tables` take
-/// the gradients of tables.
-template <class Call>
-class map_gradient {
-    using T = typename Call::number;
-    using Arch = typename Call::architecture;
-    using Operands = typename Call::operands;
-
-public:
-    map_gradient(typename Call::spec const& spec, Operands const& x)
-        : term_(fovea::detail::scaled_product(spec.score.expression(), unit{})), x_(x) {}
-
-    /// d are the gradients of scale f(q); those of q are written to `to`.
-    template <class Tables>
-    void query(row_place const& at, T const* d, T* to, Tables const& tables) const {
-        auto const body = sum(term_.of_query * placeholders::k);
-        auto const* const source = x_.query.place(at.batch, at.head, at.query, index_t{0});
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(term_.scale)>, unit>)
-            back<q_t>(body, at, source, d, to, tables);
-        else back<q_t>(body * term_.scale, at, source, d, to, tables);
-    }
-    /// d are the gradients of g(k); those of k are written to `to`.
-    template <class Tables>
-    void key(row_place const& at, T const* d, T* to, Tables const& tables) const {
-        auto const* const source = x_.key.place(at.batch, at.head, at.query, index_t{0});
-        back<k_t>(sum(placeholders::q * term_.of_key), at, d, source, to, tables);
-    }
-
-private:
-    template <class Which, class E, class Q, class K, class Tables>
-    void back(E const& e, row_place const& at, Q const* q, K const* k, T* to, Tables const& tables) const {
-        index_t const features = x_.key_features();
-        std::fill_n(to, features, T{0});
-        kernel::row_coordinates const coordinates{at.batch, at.head, at.query, x_.queries(), x_.keys(), features};
-        kernel::pair_rows<Q, K> const rows{coordinates, at.query, 0, q, k};
-        kernel::head_lanes const one(1);
-        auto const features_of = [&](T amount, auto const& body, auto const& over) {
-            kernel::feature_gradients<Which, T, Arch>(
-                over, body, kernel::pair_amounts<T>{&amount, 1, one}, [&](index_t, index_t) { return rows; },
-                {features, features}, false, [&](index_t) { return to; }, tables);
-        };
-        kernel::single_environment<T, Arch, Q, K> const names{{coordinates, at.query}, q, k, features, features};
-        backpropagate(e, names, T{1}, kernel::term_cotangents<T, Tables, decltype(features_of)>{tables, features_of});
-    }
-
-    typename Call::term term_;
-    Operands const& x_;
-};
 
 /// The gradients of numbers of steps: (batch, key head, position, feature), and (batch, key head, position).
 template <class T>
@@ -151,29 +22,38 @@ struct step_number_gradients {
     T *decay = nullptr, *rate = nullptr;
 };
 
-/// The gradient of a running state. A sweep forward reads the state after each key, for the gradients of queries. A
-/// sweep back carries the gradient of the state, for those of keys, values, decays and rates.
+/// The gradient of a running state, in chunks of steps. A sweep forward leaves the state before each chunk. A sweep
+/// back carries the gradient of the state: what queries of a chunk read of keys in it are products of pairs, as in
+/// attention over all keys, what they read of those before it, and what keys add to the state after it, products with a
+/// state.
 ///
-/// Gates and corrections need the state before each step in the sweep back, too: the sweep forward leaves one in `run`
-/// steps, from which those between are computed again. Memory, for a worker: 2 run states for run^2 positions.
+///     S' = diag(a_all) S + (a_end K)^T U,   O = (a_begin Q) S + (Q K^T a_between) U
+///
+/// Chunked linear attention (Yang et al. 2024, section 4). With a correction a key also reads, before its own step; a
+/// chunk is short enough for what it adds to be found step by step.
+///
+/// Memory, for a worker: states before as many chunks as there are in a run, and before each run.
 template <class Call>
 class recurrent_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using Operands = typename Call::operands;
     static constexpr bool gated = Call::gated, corrected = Call::delta_rule, divides = Call::keeps_key_sum;
-    static constexpr bool restores = gated || corrected;
-    static constexpr index_t most_run = 64;
+    static constexpr index_t chunk = Call::steps_at_once, most_runs = 256;
     using scratch_type = recurrent_head<Call>;
+    using rows = kernel::padded_rows<T>;
 
 public:
     /// The result among the operands is the gradient of the result.
-    recurrent_gradient(typename Call::spec const& spec, Operands const& x, operand_gradients<T> const& rows,
+    recurrent_gradient(typename Call::spec const& spec, Operands const& x, operand_gradients<T> const& to,
                        step_number_gradients<T> const& steps, end_states<T> const& ends)
-        : operands_(spec, x), maps_(spec, x), x_(x), rows_(rows), steps_(steps), ends_(ends) {
-        auto const root = static_cast<index_t>(std::sqrt(static_cast<double>(x.keys())));
-        run_ = restores ? std::clamp<index_t>(root, 1, most_run) : 16;
-    }
+        : operands_(spec, x),
+          maps_(spec, x),
+          x_(x),
+          rows_(to),
+          steps_(steps),
+          ends_(ends),
+          run_(std::max<index_t>(ceil_div(x.keys(), chunk * most_runs), 1)) {}
 
     /// `shares` of the heads; share s adds to the tables `tables(s)`.
     template <class Executor, class TablesOf>
@@ -183,147 +63,320 @@ public:
             auto& memory = scratch.worker(worker);
             for (index_t head = share * heads / shares; head < (share + 1) * heads / shares; ++head) {
                 memory.clear();
-                run_head(memory, head, tables(share));
+                scratch_type const here(x_, memory, head, run_);
+                here.begin(ends_, head);
+                sweep(here, tables(share));
+                here.leave(ends_, head);
             }
         });
     }
 
 private:
     template <class Tables>
-    void run_head(arena& memory, index_t head, Tables const& tables) const {
-        scratch_type const here(x_, memory, head, run_);
-        here.begin(ends_, head);
-        sweep(here, tables);
-        here.leave(ends_, head);
-    }
-
-    template <class Tables>
     void sweep(scratch_type const& here, Tables const& tables) const {
-        index_t const keys = x_.keys();
-        for (index_t n = 0; n < keys; n += run_) {
-            index_t const steps = std::min(run_, keys - n);
-            if constexpr (restores)
-                std::copy_n(here.state, here.shape.size(), here.starts + n / run_ * here.shape.size());
-            prepare(here, n, steps, Call::causal ? x_.group() : 0);
-            for (index_t t = 0; t < steps; ++t) {
-                if constexpr (Call::causal) read<true>(here, n, t, tables);
-                else
-                    kernel::step_forward<T, Arch>(here.shape, here.state, step(here, n, t), nullptr, nullptr,
-                                                  here.sums);
-            }
+        index_t const keys = x_.keys(), run = run_ * chunk, size = here.size();
+        for (index_t n = 0; n < keys; n += run) {
+            std::copy_n(here.state.first, size, here.starts.first + n / run * size);
+            for (index_t m = n; m < std::min(n + run, keys); m += chunk) advance<true>(here, m, steps_from(m));
         }
         if constexpr (!Call::causal)
-            for (index_t n = 0; n < x_.queries(); ++n) {
-                operands_.prepare_queries(here.task, n, 0);
-                read<false>(here, n, 0, tables);
+            for (index_t n = 0; n < x_.queries(); n += chunk)
+                read(here, here.state, n, std::min(chunk, x_.queries() - n), tables);
+        for (index_t n = (keys - 1) / run * run; n >= 0 && keys > 0; n -= run) {
+            rows const first{here.starts.first + n / run * size, here.columns};
+            index_t const last = (std::min(n + run, keys) - 1) / chunk * chunk;
+            if (last > n) std::copy_n(first.first, size, here.state.first);
+            for (index_t m = n; m < last; m += chunk) {
+                std::copy_n(here.state.first, size, here.states.first + (m - n) / chunk * size);
+                advance<false>(here, m, chunk);
             }
-        for (index_t n = (keys - 1) / run_ * run_; n >= 0 && keys > 0; n -= run_) {
-            index_t const steps = std::min(run_, keys - n);
-            prepare(here, n, steps, Call::causal ? x_.group() : 0);
-            if constexpr (restores) restore(here, n, steps);
-            for (index_t t = steps - 1; t >= 0; --t) back(here, n, t, tables);
+            if (last > n) std::copy_n(here.state.first, size, here.states.first + (last - n) / chunk * size);
+            for (index_t m = last; m >= n; m -= chunk)
+                back(here, m == n ? first : rows{here.states.first + (m - n) / chunk * size, here.columns}, m,
+                     steps_from(m), tables);
         }
     }
+    index_t steps_from(index_t n) const { return std::min(chunk, x_.keys() - n); }
 
-    void prepare(scratch_type const& here, index_t begin, index_t steps, index_t reads) const {
-        operands_.prepare(here.task, begin, steps, reads);
-        index_t const columns = here.shape.columns, left = x_.value_features();
+    rows keys(scratch_type const& here) const { return {here.task.keys, here.features}; }
+    rows gates(scratch_type const& here) const { return {here.task.gates, here.features}; }
+    rows queries(scratch_type const& here, index_t h) const {
+        return {here.task.queries + h * here.features, x_.group() * here.features};
+    }
+    rows residuals(scratch_type const& here, index_t n) const {
+        return {here.residuals.row(corrected ? n : 0), here.columns};
+    }
+
+    /// The keys, the decays and the values of a chunk.
+    void prepare(scratch_type const& here, index_t n, index_t steps) const {
         for (index_t t = 0; t < steps; ++t) {
-            T* const to = here.values + t * columns;
-            auto const* const from = x_.value.place(here.task.batch, here.task.head, begin + t, index_t{0});
-            std::fill_n(to, columns, T{0});
-            for (index_t c = 0; c < left; ++c) to[c] = static_cast<T>(from[c]);
-            if constexpr (divides) to[left] = T{1};
+            operands_.prepare_key(here.task, n + t, t);
+            T* const value = here.added.row(t);
+            auto const* const from = x_.value.place(here.task.batch, here.task.head, n + t, index_t{0});
+            kernel::convert_row<T, Arch>(from, x_.value_features(), value);
+            if constexpr (divides) value[x_.value_features()] = T{1};
+        }
+        if constexpr (gated)
+            kernel::decay_chunk<T, Arch>(gates(here), steps, here.features, operands_.has_one_gate(), here.decays);
+    }
+
+    /// The products of keys and queries of a chunk, with what is left of the key: weights[s][t].
+    void weigh(scratch_type const& here, rows const& reads, index_t steps) const {
+        if (gated && !operands_.has_one_gate())
+            return kernel::pair_products<T, Arch>(keys(here), reads, gates(here), steps, here.features, here.weights);
+        kernel::transpose<T, Arch>(reads, chunk, here.features, here.in_lanes);
+        kernel::multiply<T, Arch>(kernel::factors(keys(here)), chunk, here.features, here.in_lanes, chunk,
+                                  here.weights);
+        if (gated) kernel::multiply_elements<T, Arch>(chunk, chunk, here.weights, here.decays.between, here.weights);
+    }
+    /// The factors of the same, decayed since the beginning of the chunk.
+    rows decayed(scratch_type const& here, rows const& reads, index_t steps) const {
+        if constexpr (!gated) return reads;
+        else {
+            kernel::multiply_elements<T, Arch>(steps, here.features, reads, here.decays.since_begin, here.queries_left);
+            return here.queries_left;
         }
     }
-    T rate(scratch_type const& here, index_t n) const {
-        if constexpr (corrected) return operands_.rate(here.task, n);
-        else return T{1};
+    /// Keys, decayed until the end of the chunk.
+    rows keys_left(scratch_type const& here, index_t steps) const {
+        if constexpr (!gated) return keys(here);
+        else {
+            kernel::multiply_elements<T, Arch>(steps, here.features, keys(here), here.decays.until_end, here.keys_left);
+            return here.keys_left;
+        }
     }
-    T const* gate(scratch_type const& here, index_t t) const {
-        return gated ? here.task.gates + t * here.shape.features : nullptr;
+
+    /// The state after a chunk. `Corrects` finds what a correction adds, which is kept.
+    template <bool Corrects>
+    void advance(scratch_type const& here, index_t n, index_t steps) const {
+        prepare(here, n, steps);
+        if constexpr (corrected) correct<Corrects>(here, n, steps);
+        kernel::multiply<T, Arch>(kernel::transposed(keys_left(here, steps)), here.features, steps, here.added,
+                                  here.columns, here.state, here.decays.all);
     }
-    T* residual(scratch_type const& here, index_t t) const {
-        return corrected ? here.residuals + t * here.shape.columns : nullptr;
-    }
-    kernel::state_step<T> step(scratch_type const& here, index_t begin, index_t t) const {
-        return {here.task.keys + t * here.shape.features, gate(here, t), here.values + t * here.shape.columns,
-                rate(here, begin + t), residual(here, t)};
-    }
-    T const* query(scratch_type const& here, index_t t, index_t h) const {
-        return here.task.queries + (t * x_.group() + h) * here.shape.features;
-    }
-    /// The states before the steps of a run, from that before the first.
-    void restore(scratch_type const& here, index_t begin, index_t steps) const {
-        index_t const size = here.shape.size();
-        std::copy_n(here.starts + begin / run_ * size, size, here.state);
+    /// The residuals v - S^T k of a chunk, and u = rate (v - S^T k) in place of v.
+    template <bool Finds>
+    void correct(scratch_type const& here, index_t n, index_t steps) const {
+        auto const left = residuals(here, n);
+        if constexpr (Finds) {
+            weigh(here, keys(here), steps);
+            kernel::multiply<T, Arch>(kernel::factors(decayed(here, keys(here), steps)), chunk, here.features,
+                                      here.state, here.columns, left);
+        }
         for (index_t t = 0; t < steps; ++t) {
-            std::copy_n(here.state, size, here.states + t * size);
-            kernel::step_forward<T, Arch>(here.shape, here.state, step(here, begin, t), nullptr, nullptr, here.sums);
+            T const rate = operands_.rate(here.task, n + t);
+            T *const of = left.row(t), *const added = here.added.row(t);
+            if constexpr (Finds) {
+                kernel::add_products_of_row<T, Arch>(kernel::transposed(here.weights), t, 0, t, here.added,
+                                                     here.columns, of);
+                for (index_t c = 0; c < here.columns; ++c) of[c] = added[c] - of[c];
+            }
+            for (index_t c = 0; c < here.columns; ++c) added[c] = rate * of[c];
         }
     }
 
-    /// The gradient of what the queries of a position read, over the sum of their weights.
-    void begin_read(scratch_type const& here, index_t n, index_t head, T inverse_sum, T of_sum) const {
-        auto const* const from = x_.result.place(here.task.batch, head, n, index_t{0});
-        index_t const left = x_.value_features();
-        std::fill_n(here.e, here.shape.columns, T{0});
-        for (index_t c = 0; c < left; ++c) here.e[c] = static_cast<T>(from[c]) * inverse_sum;
-        if constexpr (divides) here.e[left] = of_sum;
-    }
-    T* of_read(scratch_type const& here, index_t n, index_t h) const {
-        return here.of_reads + 2 * (n * x_.group() + h);
-    }
-
-    /// The queries of a position read the state after a step, which is taken here with Steps: their gradients, and
-    /// without it that of the state.
-    template <bool Steps, class Tables>
-    void read(scratch_type const& here, index_t begin, index_t t, Tables const& tables) const {
-        index_t const features = here.shape.features, n = begin + t;
-        for (index_t h = 0; h < x_.group(); ++h) {
-            kernel::state_read<T> const one{query(here, t, h), here.e};
-            T const inverse = divides ? here.task.inverse_sums[t * x_.group() + h] : T{1};
-            index_t const head = here.task.head * x_.group() + h;
-            begin_read(here, n, head, inverse, T{0});
-            if (Steps && h == 0)
-                kernel::step_forward<T, Arch>(here.shape, here.state, step(here, begin, t), &one, here.d_features,
-                                              here.sums);
-            else kernel::read_gradient<T, Arch>(here.shape, here.state, here.e, here.d_features, here.sums);
+    /// The gradients of what queries of some positions read, over the sums of their weights.
+    void begin_reads(scratch_type const& here, index_t n, index_t steps, index_t head, T const* inverse) const {
+        for (index_t t = 0; t < steps; ++t) {
+            auto const* const from = x_.result.place(here.task.batch, head, n + t, index_t{0});
+            T* const to = here.e.row(t);
+            kernel::convert_row<T, Arch>(from, x_.value_features(), to);
             if constexpr (divides) {
-                T const of_sum = -inverse * kernel::dot_product<T, Arch>(one.query, here.d_features, features);
-                here.e[x_.value_features()] = of_sum;
-                for (index_t f = 0; f < features; ++f)
-                    here.d_features[f] += of_sum * here.state[f * here.shape.columns + x_.value_features()];
-                of_read(here, n, h)[0] = inverse;
-                of_read(here, n, h)[1] = of_sum;
+                for (index_t c = 0; c < x_.value_features(); ++c) to[c] *= inverse[t];
+                to[x_.value_features()] = 0;
             }
-            if constexpr (!Steps) kernel::add_read<T, Arch>(here.shape, one, here.d_state);
-            maps_.query({here.task.batch, head, n}, here.d_features,
-                        rows_.query.place(here.task.batch, head, n, index_t{0}), tables);
         }
     }
 
-    /// One step of the sweep back.
-    template <class Tables>
-    void back(scratch_type const& here, index_t begin, index_t t, Tables const& tables) const {
-        auto const& task = here.task;
-        index_t const n = begin + t, features = here.shape.features;
-        kernel::state_read<T> one{nullptr, here.e};
-        for (index_t h = Call::causal ? x_.group() - 1 : -1; h >= 0; --h) {
-            T const* const of = divides ? of_read(here, n, h) : nullptr;
-            begin_read(here, n, task.head * x_.group() + h, divides ? of[0] : T{1}, divides ? of[1] : T{0});
-            one.query = query(here, t, h);
-            if (h > 0) kernel::add_read<T, Arch>(here.shape, one, here.d_state);
+    /// The gradients of queries of a chunk by what they read of the state before it, with e.
+    void read_state(scratch_type const& here, rows const& state, index_t steps) const {
+        kernel::transpose<T, Arch>(here.e, chunk, here.columns, here.in_lanes);
+        kernel::multiply<T, Arch>(kernel::factors(state), here.features, here.columns, here.in_lanes, chunk,
+                                  here.of_rows);
+        kernel::transpose<T, Arch>(here.of_rows, here.features, chunk, here.d_query);
+        if constexpr (gated)
+            kernel::multiply_elements<T, Arch>(steps, here.features, here.d_query, here.decays.since_begin,
+                                               here.d_query);
+    }
+    /// The gradients of weights[s][t]: here.in_lanes has e.
+    void differentiate_weights(scratch_type const& here) const {
+        kernel::multiply<T, Arch>(kernel::factors(here.added), chunk, here.columns, here.in_lanes, chunk,
+                                  here.d_weights);
+    }
+    /// From the gradients of weights to those of queries, or of keys that read, and of keys.
+    template <bool Before>
+    void differentiate_pairs(scratch_type const& here, rows const& reads, index_t steps) const {
+        using kernel::chunk_part;
+        if (gated && !operands_.has_one_gate())
+            return kernel::pair_gradients<T, Arch>(here.d_weights, keys(here), reads, gates(here), steps, here.features,
+                                                   Before ? 1 : 0, here.d_query, here.d_key_between);
+        if (gated)
+            kernel::multiply_elements<T, Arch>(chunk, chunk, here.d_weights, here.decays.between, here.d_weights);
+        kernel::add_triangle<Before ? chunk_part::before : chunk_part::up_to, T, Arch>(
+            kernel::transposed(here.d_weights), steps, keys(here), here.features, here.d_query);
+        kernel::add_triangle<Before ? chunk_part::after : chunk_part::from, T, Arch>(
+            kernel::factors(here.d_weights), steps, reads, here.features, here.d_key_between);
+    }
+    /// The gradient of the state grows by what has been read of it.
+    void add_reads(scratch_type const& here, rows const& reads, index_t steps, T const* scale) const {
+        kernel::multiply<T, Arch>(kernel::transposed(reads), here.features, steps, here.e, here.columns, here.d_state,
+                                  scale);
+    }
+
+    /// The sums of the weights of queries, over which their results are divided: 1 over each.
+    void invert_sums(scratch_type const& here, rows const& state, rows const& reads, index_t steps, bool pairs,
+                     T* inverse) const {
+        for (index_t f = 0; f < here.features; ++f) here.sum_of_keys[f] = state.row(f)[x_.value_features()];
+        for (index_t t = 0; t < steps; ++t) {
+            T sum = kernel::dot_product<T, Arch>(reads.row(t), here.sum_of_keys, here.features);
+            for (index_t s = 0; pairs && s <= t; ++s) sum += here.weights.row(s)[t];
+            inverse[t] = sum == 0 ? T{0} : 1 / sum;
         }
-        kernel::step_gradients<T> d{here.d_features, here.d_value, here.d_gate};
-        kernel::step_back<T, Arch>(here.shape, here.d_state, restores ? here.states + t * here.shape.size() : nullptr,
-                                   step(here, begin, t), Call::causal ? &one : nullptr, d, here.sums);
-        index_t const place = (task.batch * x_.key_heads() + task.head) * x_.keys() + n;
-        if (gated && steps_.decay != nullptr) std::copy_n(here.d_gate, features, steps_.decay + place * features);
-        if (corrected && steps_.rate != nullptr) steps_.rate[place] = d.scale;
-        std::copy_n(here.d_value, x_.value_features(), rows_.value.place(task.batch, task.head, n, index_t{0}));
-        maps_.key({task.batch, task.head, n}, here.d_features, rows_.key.place(task.batch, task.head, n, index_t{0}),
-                  tables);
+    }
+    /// The gradients of these sums: the last column of e, and what they add to the gradients of queries and weights.
+    void differentiate_sums(scratch_type const& here, rows const& reads, index_t steps, bool pairs,
+                            T const* inverse) const {
+        for (index_t t = 0; t < steps; ++t) {
+            T of = kernel::dot_product<T, Arch>(reads.row(t), here.d_query.row(t), here.features);
+            for (index_t s = 0; pairs && s <= t; ++s) of += here.weights.row(s)[t] * here.d_weights.row(s)[t];
+            of *= -inverse[t];
+            here.e.row(t)[x_.value_features()] = of;
+            for (index_t f = 0; f < here.features; ++f)
+                here.d_query.row(t)[f] += of * (gated ? here.decays.since_begin.row(t)[f] : T{1}) * here.sum_of_keys[f];
+            for (index_t s = 0; pairs && s <= t; ++s) here.d_weights.row(s)[t] += of;
+        }
+    }
+
+    /// Queries of some positions read a state that does not change meanwhile.
+    template <class Tables>
+    void read(scratch_type const& here, rows const& state, index_t n, index_t steps, Tables const& tables) const {
+        std::array<T, static_cast<std::size_t>(chunk)> inverse;
+        for (index_t t = 0; t < steps; ++t) operands_.prepare_queries(here.task, n + t, t);
+        for (index_t h = 0; h < x_.group(); ++h) {
+            auto const reads = queries(here, h);
+            if constexpr (divides) invert_sums(here, state, reads, steps, false, inverse.data());
+            begin_reads(here, n, steps, here.task.head * x_.group() + h, inverse.data());
+            read_state(here, state, steps);
+            if constexpr (divides) differentiate_sums(here, reads, steps, false, inverse.data());
+            add_reads(here, reads, steps, here.ones);
+            write_queries(here, n, steps, h, tables);
+        }
+    }
+    template <class Tables>
+    void write_queries(scratch_type const& here, index_t n, index_t steps, index_t h, Tables const& tables) const {
+        index_t const head = here.task.head * x_.group() + h;
+        for (index_t t = 0; t < steps; ++t)
+            maps_.query({here.task.batch, head, n + t}, here.d_query.row(t),
+                        rows_.query.place(here.task.batch, head, n + t, index_t{0}), tables);
+    }
+
+    /// The queries of a chunk read the state before it, and the keys of the chunk up to their own.
+    template <class Tables>
+    void read_chunk(scratch_type const& here, rows const& state, index_t n, index_t steps, index_t h,
+                    Tables const& tables) const {
+        std::array<T, static_cast<std::size_t>(chunk)> inverse;
+        auto const reads = queries(here, h), left = decayed(here, reads, steps);
+        weigh(here, reads, steps);
+        if constexpr (divides) invert_sums(here, state, left, steps, true, inverse.data());
+        begin_reads(here, n, steps, here.task.head * x_.group() + h, inverse.data());
+        read_state(here, state, steps);
+        differentiate_weights(here);
+        if constexpr (divides) differentiate_sums(here, reads, steps, true, inverse.data());
+        kernel::add_triangle<kernel::chunk_part::from, T, Arch>(kernel::factors(here.weights), steps, here.e,
+                                                                here.columns, here.d_added);
+        differentiate_pairs<false>(here, reads, steps);
+        add_reads(here, left, steps, h == 0 ? here.decays.all : here.ones);
+        if constexpr (gated) kernel::add_elements<T, Arch>(steps, here.features, reads, here.d_query, here.d_decay);
+        write_queries(here, n, steps, h, tables);
+    }
+
+    /// One chunk of the sweep back, from the gradient of the state after it to that of `state`, before it.
+    template <class Tables>
+    void back(scratch_type const& here, rows const& state, index_t n, index_t steps, Tables const& tables) const {
+        prepare(here, n, steps);
+        if constexpr (corrected) correct<false>(here, n, steps);
+        auto const left = keys_left(here, steps);
+        kernel::multiply<T, Arch>(kernel::factors(left), chunk, here.features, here.d_state, here.columns,
+                                  here.d_added);
+        kernel::transpose<T, Arch>(here.added, chunk, here.columns, here.in_lanes);
+        kernel::multiply<T, Arch>(kernel::factors(here.d_state), here.features, here.columns, here.in_lanes, chunk,
+                                  here.of_rows);
+        kernel::transpose<T, Arch>(here.of_rows, here.features, chunk, here.d_key);
+        std::fill_n(here.d_key_between.first, chunk * here.features, T{0});
+        if constexpr (gated) {
+            kernel::multiply_elements<T, Arch>(steps, here.features, here.d_key, here.decays.until_end, here.d_key);
+            kernel::products_of_rows<T, Arch>(here.features, here.columns, state, here.d_state, here.of_end);
+            std::fill_n(here.d_decay.first, chunk * here.features, T{0});
+        }
+        if constexpr (Call::causal) {
+            for (index_t t = 0; t < steps; ++t) operands_.prepare_queries(here.task, n + t, t);
+            for (index_t h = 0; h < x_.group(); ++h) read_chunk(here, state, n, steps, h, tables);
+        }
+        if constexpr (corrected) differentiate_correction(here, state, n, steps);
+        if constexpr (gated)
+            if (steps_.decay != nullptr) write_decays(here, n, steps);
+        for (index_t t = 0; t < steps; ++t) {
+            T *const d = here.d_key.row(t), *const between = here.d_key_between.row(t);
+            for (index_t f = 0; f < here.features; ++f)
+                d[f] += corrected ? between[f] + here.d_query.row(t)[f] : between[f];
+            row_place const at{here.task.batch, here.task.head, n + t};
+            std::copy_n(here.d_added.row(t), x_.value_features(),
+                        rows_.value.place(at.batch, at.head, n + t, index_t{0}));
+            maps_.key(at, d, rows_.key.place(at.batch, at.head, n + t, index_t{0}), tables);
+        }
+    }
+
+    /// From the gradients of what steps have added to those of values, of rates, and of keys as they read: d_query.
+    void differentiate_correction(scratch_type const& here, rows const& state, index_t n, index_t steps) const {
+        auto const left = residuals(here, n), reads = keys(here);
+        weigh(here, reads, steps);
+        for (index_t t = steps - 1; t >= 0; --t) {  // e is minus the gradient of the value
+            T *const d = here.d_added.row(t), *const e = here.e.row(t);
+            kernel::add_products_of_row<T, Arch>(kernel::factors(here.weights), t, t + 1, steps, here.e, here.columns,
+                                                 d);
+            if (steps_.rate != nullptr)
+                steps_.rate[place(here, n + t)] = kernel::dot_product<T, Arch>(d, left.row(t), here.columns);
+            T const rate = operands_.rate(here.task, n + t);
+            for (index_t c = 0; c < here.columns; ++c) {
+                d[c] *= rate;
+                e[c] = -d[c];
+            }
+        }
+        read_state(here, state, steps);
+        differentiate_weights(here);
+        differentiate_pairs<true>(here, reads, steps);
+        add_reads(here, decayed(here, reads, steps), steps, here.ones);
+        if constexpr (gated) kernel::add_elements<T, Arch>(steps, here.features, reads, here.d_query, here.d_decay);
+    }
+
+    /// The gradients of decays: what each step leaves of what is read after it. d_decay has the products of reads and
+    /// their gradients.
+    void write_decays(scratch_type const& here, index_t n, index_t steps) const {
+        using vector = kernel::pack<T, Arch>;
+        auto const at = [&](rows const& of, index_t t, index_t f) { return vector::load(of.row(t) + f); };
+        auto const& before = here.queries_left;
+        for (index_t f = 0; f < here.features; f += vector::lanes) {
+            auto sum = vector::load(here.of_end + f) * vector::load(here.decays.all + f);
+            for (index_t t = 0; t < steps; ++t) {
+                sum.store(before.row(t) + f);
+                sum = fma(at(keys(here), t, f), at(here.d_key, t, f), sum);
+            }
+            sum = vector(T{0});
+            for (index_t t = steps - 1; t >= 0; --t) {
+                sum = sum + at(here.d_decay, t, f) - at(keys(here), t, f) * at(here.d_key_between, t, f);
+                auto const gate = at(gates(here), t, f);
+                select(gate == vector(T{0}), vector(T{0}), sum + at(before, t, f)).store(before.row(t) + f);
+            }
+        }
+        index_t const features = x_.key_features();
+        for (index_t t = 0; t < steps; ++t)
+            if (operands_.has_one_gate())
+                steps_.decay[place(here, n + t)] = std::accumulate(before.row(t), before.row(t) + features, T{0});
+            else std::copy_n(before.row(t), features, steps_.decay + place(here, n + t) * features);
+    }
+
+    index_t place(scratch_type const& here, index_t n) const {
+        return (here.task.batch * x_.key_heads() + here.task.head) * x_.keys() + n;
     }
 
     step_operands<Call> operands_;
@@ -332,7 +385,7 @@ private:
     operand_gradients<T> rows_;
     step_number_gradients<T> steps_;
     end_states<T> ends_;
-    index_t run_;  // steps whose operands are prepared together
+    index_t run_;  // chunks
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -32,7 +32,8 @@ operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scr
     auto const rules = core_of(a.aggregate);
     step_number_gradients<T> numbers;
     if constexpr (of::gated)
-        if (rules.gate.decay.table) numbers.decay = scratch.shared().template take<T>(steps * x.key_features());
+        if (rules.gate.decay.table)
+            numbers.decay = scratch.shared().template take<T>(steps * rules.gate.decay.features());
     if constexpr (of::delta_rule)
         if (rules.correction.rate.table) numbers.rate = scratch.shared().template take<T>(steps);
 
@@ -66,12 +67,11 @@ operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scr
         bound.template with_state<true>([&](auto const& state, auto const&) { sums.add_state(state.target, ends.d); });
 
     auto const add_numbers = [&](auto const& table, T const* from, index_t features) {
-        for (index_t i = 0; from != nullptr && i < steps * features; ++i) {
-            index_t const step = i / features, head = step / x.keys();
-            sums.add_step(table, {head / x.key_heads(), head % x.key_heads(), step % x.keys(), i % features}, from[i]);
-        }
+        for (index_t head = 0; from != nullptr && head < heads; ++head)
+            sums.add_steps(table, {head / x.key_heads(), head % x.key_heads(), 0, 0}, x.keys(),
+                           from + head * x.keys() * features);
     };
-    if constexpr (of::gated) add_numbers(rules.gate.decay, numbers.decay, x.key_features());
+    if constexpr (of::gated) add_numbers(rules.gate.decay, numbers.decay, rules.gate.decay.features());
     if constexpr (of::delta_rule) add_numbers(rules.correction.rate, numbers.rate, 1);
     return rows;
 }
