@@ -130,6 +130,36 @@ TEST_CASE("gradients of decays lose nothing where little is left, or all", "[dri
     });
 }
 
+TEST_CASE("chunks that are computed at once have the bits of those one after the other", "[driver]") {
+    for (auto const& n : {recurrent_sizes{1, 2, 1, 75, 75, 9, 20}, recurrent_sizes{2, 1, 1, 33, 33, 17, 5}}) {
+        recurrent_call<float> call(n, 3);
+        testing::dice dice(8);
+        auto const d = testing::random_tensor<float>(dice, call.result());
+        auto const check = [&](auto const& spec) {
+            extents_t<4> const of_state{
+                n.batches, n.key_heads, n.features,
+                n.value_features + (divides_by_sum<std::remove_cvref_t<decltype(spec)>> ? 1 : 0)};
+            tensor<float, 4> const past(of_state, 0.5f), d_present(of_state, 0.25f);
+            auto const bits = [&](int count) {
+                return gradients_of<float>(
+                    [&](auto... asked) {
+                        gradient(threads(count), spec, call.q.elements, call.k.elements, call.v.elements, d,
+                                 past_state(past), d_present_state(d_present), asked...);
+                    },
+                    call.q.elements, call.k.elements, call.v.elements, past, call.decay);
+            };
+            auto const one = bits(1), some = bits(7);
+            CHECK(std::get<0>(one).elements == std::get<0>(some).elements);
+            CHECK(std::get<1>(one).elements == std::get<1>(some).elements);
+            CHECK(std::get<2>(one).elements == std::get<2>(some).elements);
+            CHECK(std::get<3>(one).elements == std::get<3>(some).elements);
+            CHECK(std::get<4>(one).elements == std::get<4>(some).elements);
+        };
+        check(plain | gated(call.decay));
+        check(positive | causal | proportional | running_state | gated(call.decay));
+    }
+}
+
 TEST_CASE("what is not finite reaches the gradients that depend on it", "[driver]") {
     recurrent_call<float> call({1, 1, 1, 40, 40, 5, 6}, 3);
     testing::dice dice(8);

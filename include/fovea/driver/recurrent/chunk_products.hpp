@@ -151,6 +151,26 @@ template <class T, class Arch>
     });
 }
 
+/// scale_and_add: to[r][c] = scale[r] to[r][c] + a[r][c].
+template <class T, class Arch>
+[[gnu::noinline]] void scale_and_add(index_t rows, index_t columns, T const* scale, padded_rows<T> const& a,
+                                     padded_rows<T> const& to) {
+    using vector = pack<T, Arch>;
+    for_vectors_of<T, Arch>(rows, columns, [&](index_t i, index_t c) FOVEA_LAMBDA {
+        fma(vector(scale[i]), vector::load(to.row(i) + c), vector::load(a.row(i) + c)).store(to.row(i) + c);
+    });
+}
+/// exchange_sum: the sum that comes to a chunk takes the place of what the chunk adds, and becomes scale sum + that.
+template <class T, class Arch>
+void exchange_sum(index_t columns, T scale, T* added, T* sum) {
+    using vector = pack<T, Arch>;
+    for_vectors_of<T, Arch>(1, columns, [&](index_t, index_t c) FOVEA_LAMBDA {
+        auto const before = vector::load(sum + c), here = vector::load(added + c);
+        before.store(added + c);
+        fma(vector(scale), before, here).store(sum + c);
+    });
+}
+
 /// Decays from step to step of a chunk: products of gates in the order of time. They never divide, so
 /// that gates of 0 and long decays lose nothing.
 template <class T>

@@ -1,44 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradient of a running state: a sweep forward for the states before its chunks, and one back.
+// The gradient of a running state: a sweep over its chunks forward and one back, or all chunks at once.
 #pragma once
 
 #include <fovea/driver/call/backward/pass_sink.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/call/operands.hpp>
-#include <fovea/driver/recurrent/backward/map_gradient.hpp>
+#include <fovea/driver/recurrent/backward/chunk_gradient.hpp>
 #include <fovea/driver/recurrent/backward/recurrent_head.hpp>
-#include <fovea/driver/recurrent/chunk_products.hpp>
-#include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/driver/run/workspace.hpp>
+#include <fovea/plan/traversal.hpp>
+#include <fovea/spec/call/check_call.hpp>
+#include <fovea/spec/call/check_gradient.hpp>
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The gradients of numbers of steps: (batch, key head, position, feature), and (batch, key head, position).
-template <class T>
-struct step_number_gradients {
-    T *decay = nullptr, *rate = nullptr;
-};
-
-/// The gradient of a running state, in chunks of steps. A sweep forward leaves the state before each chunk. A sweep
-/// back carries the gradient of the state: what queries of a chunk read of keys in it are products of pairs, as in
-/// attention over all keys, what they read of those before it, and what keys add to the state after it, products with a
-/// state.
+/// The gradient of a running state, in chunks of steps. Each head is a task. A sweep forward leaves the state before
+/// each chunk; a sweep back carries the gradient of the state. Memory, for a worker: states before as many chunks as
+/// there are in a run, and before each run.
 ///
-///     S' = diag(a_all) S + (a_end K)^T U,   O = (a_begin Q) S + (Q K^T a_between) U
-///
-/// Chunked linear attention (Yang et al. 2024, section 4). With a correction a key also reads, before its own step; a
-/// chunk is short enough for what it adds to be found step by step.
-///
-/// Memory, for a worker: states before as many chunks as there are in a run, and before each run.
+/// Where there are more threads than heads, chunks are tasks, too: what each adds to the state is computed for itself,
+/// then added up, step by step only from chunk to chunk; the same for the gradient of the state; then each has what it
+/// needs. The bits are the same. Memory: two states for each chunk. A correction, whose steps depend on the state, and
+/// tables, to which each task would add, are left to the sweeps.
 template <class Call>
 class recurrent_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using Operands = typename Call::operands;
-    static constexpr bool gated = Call::gated, corrected = Call::delta_rule, divides = Call::keeps_key_sum;
     static constexpr index_t chunk = Call::steps_at_once, most_runs = 256;
     using scratch_type = recurrent_head<Call>;
     using rows = kernel::padded_rows<T>;
@@ -47,23 +37,24 @@ public:
     /// The result among the operands is the gradient of the result.
     recurrent_gradient(typename Call::spec const& spec, Operands const& x, operand_gradients<T> const& to,
                        step_number_gradients<T> const& steps, end_states<T> const& ends)
-        : operands_(spec, x),
-          maps_(spec, x),
+        : chunk_(spec, x, to, steps),
           x_(x),
-          rows_(to),
-          steps_(steps),
           ends_(ends),
-          run_(std::max<index_t>(ceil_div(x.keys(), chunk * most_runs), 1)) {}
+          heads_(x.batches() * x.key_heads()),
+          chunks_(ceil_div(x.keys(), chunk)),
+          run_(std::max<index_t>(ceil_div(chunks_, most_runs), 1)) {}
 
     /// `shares` of the heads; share s adds to the tables `tables(s)`.
     template <class Executor, class TablesOf>
     void run(Executor const& executor, workspace& scratch, index_t shares, TablesOf const& tables) const {
-        index_t const heads = x_.batches() * x_.key_heads();
+        if constexpr (Call::causal && !Call::delta_rule)
+            if (heads_ < executor.workers() && chunks_ > 1 && !tables(index_t{0}).any())
+                return run_chunks(executor, scratch, tables(index_t{0}));
         executor.run(shares, [&](index_t share, index_t worker) {
             auto& memory = scratch.worker(worker);
-            for (index_t head = share * heads / shares; head < (share + 1) * heads / shares; ++head) {
+            for (index_t head = share * heads_ / shares; head < (share + 1) * heads_ / shares; ++head) {
                 memory.clear();
-                scratch_type const here(x_, memory, head, run_);
+                scratch_type const here(x_, memory, head, run_, ceil_div(chunks_, run_));
                 here.begin(ends_, head);
                 sweep(here, tables(share));
                 here.leave(ends_, head);
@@ -77,315 +68,148 @@ private:
         index_t const keys = x_.keys(), run = run_ * chunk, size = here.size();
         for (index_t n = 0; n < keys; n += run) {
             std::copy_n(here.state.first, size, here.starts.first + n / run * size);
-            for (index_t m = n; m < std::min(n + run, keys); m += chunk) advance<true>(here, m, steps_from(m));
+            for (index_t m = n; m < std::min(n + run, keys); m += chunk)
+                chunk_.template advance<true>(here, m, steps_from(m));
         }
         if constexpr (!Call::causal)
             for (index_t n = 0; n < x_.queries(); n += chunk)
-                read(here, here.state, n, std::min(chunk, x_.queries() - n), tables);
+                chunk_.read(here, here.state, n, std::min(chunk, x_.queries() - n), tables);
         for (index_t n = (keys - 1) / run * run; n >= 0 && keys > 0; n -= run) {
             rows const first{here.starts.first + n / run * size, here.columns};
             index_t const last = (std::min(n + run, keys) - 1) / chunk * chunk;
             if (last > n) std::copy_n(first.first, size, here.state.first);
             for (index_t m = n; m < last; m += chunk) {
                 std::copy_n(here.state.first, size, here.states.first + (m - n) / chunk * size);
-                advance<false>(here, m, chunk);
+                chunk_.template advance<false>(here, m, chunk);
             }
             if (last > n) std::copy_n(here.state.first, size, here.states.first + (last - n) / chunk * size);
-            for (index_t m = last; m >= n; m -= chunk)
-                back(here, m == n ? first : rows{here.states.first + (m - n) / chunk * size, here.columns}, m,
-                     steps_from(m), tables);
+            for (index_t m = last; m >= n; m -= chunk) {
+                rows const before{here.states.first + (m - n) / chunk * size, here.columns};
+                chunk_.template back<true>(here, m == n ? first : before, here.d_state, m, steps_from(m), tables);
+            }
         }
     }
     index_t steps_from(index_t n) const { return std::min(chunk, x_.keys() - n); }
 
-    rows keys(scratch_type const& here) const { return {here.task.keys, here.features}; }
-    rows gates(scratch_type const& here) const { return {here.task.gates, here.features}; }
-    rows queries(scratch_type const& here, index_t h) const {
-        return {here.task.queries + h * here.features, x_.group() * here.features};
-    }
-    rows residuals(scratch_type const& here, index_t n) const {
-        return {here.residuals.row(corrected ? n : 0), here.columns};
-    }
-
-    /// The keys, the decays and the values of a chunk.
-    void prepare(scratch_type const& here, index_t n, index_t steps) const {
-        for (index_t t = 0; t < steps; ++t) {
-            operands_.prepare_key(here.task, n + t, t);
-            T* const value = here.added.row(t);
-            auto const* const from = x_.value.place(here.task.batch, here.task.head, n + t, index_t{0});
-            kernel::convert_row<T, Arch>(from, x_.value_features(), value);
-            if constexpr (divides) value[x_.value_features()] = T{1};
-        }
-        if constexpr (gated)
-            kernel::decay_chunk<T, Arch>(gates(here), steps, here.features, operands_.has_one_gate(), here.decays);
-    }
-
-    /// The products of keys and queries of a chunk, with what is left of the key: weights[s][t].
-    void weigh(scratch_type const& here, rows const& reads, index_t steps) const {
-        if (gated && !operands_.has_one_gate())
-            return kernel::pair_products<T, Arch>(keys(here), reads, gates(here), steps, here.features, here.weights);
-        kernel::transpose<T, Arch>(reads, chunk, here.features, here.in_lanes);
-        kernel::multiply<T, Arch>(kernel::factors(keys(here)), chunk, here.features, here.in_lanes, chunk,
-                                  here.weights);
-        if (gated) kernel::multiply_elements<T, Arch>(chunk, chunk, here.weights, here.decays.between, here.weights);
-    }
-    /// The factors of the same, decayed since the beginning of the chunk.
-    rows decayed(scratch_type const& here, rows const& reads, index_t steps) const {
-        if constexpr (!gated) return reads;
-        else {
-            kernel::multiply_elements<T, Arch>(steps, here.features, reads, here.decays.since_begin, here.queries_left);
-            return here.queries_left;
-        }
-    }
-    /// Keys, decayed until the end of the chunk.
-    rows keys_left(scratch_type const& here, index_t steps) const {
-        if constexpr (!gated) return keys(here);
-        else {
-            kernel::multiply_elements<T, Arch>(steps, here.features, keys(here), here.decays.until_end, here.keys_left);
-            return here.keys_left;
-        }
-    }
-
-    /// The state after a chunk. `Corrects` finds what a correction adds, which is kept.
-    template <bool Corrects>
-    void advance(scratch_type const& here, index_t n, index_t steps) const {
-        prepare(here, n, steps);
-        if constexpr (corrected) correct<Corrects>(here, n, steps);
-        kernel::multiply<T, Arch>(kernel::transposed(keys_left(here, steps)), here.features, steps, here.added,
-                                  here.columns, here.state, here.decays.all);
-    }
-    /// The residuals v - S^T k of a chunk, and u = rate (v - S^T k) in place of v.
-    template <bool Finds>
-    void correct(scratch_type const& here, index_t n, index_t steps) const {
-        auto const left = residuals(here, n);
-        if constexpr (Finds) {
-            weigh(here, keys(here), steps);
-            kernel::multiply<T, Arch>(kernel::factors(decayed(here, keys(here), steps)), chunk, here.features,
-                                      here.state, here.columns, left);
-        }
-        for (index_t t = 0; t < steps; ++t) {
-            T const rate = operands_.rate(here.task, n + t);
-            T *const of = left.row(t), *const added = here.added.row(t);
-            if constexpr (Finds) {
-                kernel::add_products_of_row<T, Arch>(kernel::transposed(here.weights), t, 0, t, here.added,
-                                                     here.columns, of);
-                for (index_t c = 0; c < here.columns; ++c) of[c] = added[c] - of[c];
-            }
-            for (index_t c = 0; c < here.columns; ++c) added[c] = rate * of[c];
-        }
+    template <class Executor, class Tables>
+    void run_chunks(Executor const& executor, workspace& scratch, Tables const& tables) const {
+        index_t const features = scratch_type::padded_features(x_), columns = scratch_type::padded_columns(x_),
+                      size = features * columns, all = heads_ * chunks_;
+        T *const states = scratch.shared().template take<T>(all * size),
+                 *const d_states = scratch.shared().template take<T>(all * size),
+                 *const left = scratch.shared().template take<T>(Call::gated ? all * features : 0);
+        auto const of = [&](T* from, index_t n) { return rows{from + n * size, columns}; };
+        index_t const parts = std::min(chunks_, ceil_div(4 * executor.workers(), heads_));
+        auto const for_each_chunk = [&](auto const& f) {  // f(memory of the head, chunk, its first step, its steps)
+            executor.run(heads_ * parts, [&](index_t task, index_t worker) {
+                auto& memory = scratch.worker(worker);
+                memory.clear();
+                index_t const head = task / parts, part = task % parts;
+                scratch_type const here(x_, memory, head, 0, 0);
+                for (index_t c = part * chunks_ / parts; c < (part + 1) * chunks_ / parts; ++c)
+                    f(here, head * chunks_ + c, c * chunk, steps_from(c * chunk));
+            });
+        };
+        // The sum before each chunk, or behind it, takes the place of what it adds: rows of the state are tasks.
+        auto const add_up = [&](T* sums, T const* begin, T* end, bool back) {
+            index_t const blocks = features / kernel::chunk_tile;
+            executor.run(heads_ * blocks, [&](index_t task, index_t worker) {
+                auto& memory = scratch.worker(worker);
+                memory.clear();
+                T* const sum = memory.template take<T>(columns);
+                index_t const head = task / blocks, first = task % blocks * kernel::chunk_tile;
+                for (index_t f = first; f < first + kernel::chunk_tile; ++f) {
+                    scratch_type::load_row(x_, begin, head, f, sum);
+                    for (index_t i = 0; i < chunks_; ++i) {
+                        index_t const n = head * chunks_ + (back ? chunks_ - 1 - i : i);
+                        kernel::exchange_sum<T, Arch>(columns, Call::gated ? left[n * features + f] : T{1},
+                                                      of(sums, n).row(f), sum);
+                    }
+                    scratch_type::store_row(x_, sum, head, f, end);
+                }
+            });
+        };
+        for_each_chunk([&](scratch_type const& here, index_t n, index_t first, index_t steps) {
+            chunk_.add_keys(here, first, steps, of(states, n), left + (Call::gated ? n * features : 0));
+        });
+        add_up(states, ends_.past, nullptr, false);
+        for_each_chunk([&](scratch_type const& here, index_t n, index_t first, index_t steps) {
+            chunk_.add_queries(here, of(states, n), first, steps, of(d_states, n));
+        });
+        add_up(d_states, ends_.d, ends_.d, true);
+        for_each_chunk([&](scratch_type const& here, index_t n, index_t first, index_t steps) {
+            chunk_.template back<false>(here, of(states, n), of(d_states, n), first, steps, tables);
+        });
     }
 
-    /// The gradients of what queries of some positions read, over the sums of their weights.
-    void begin_reads(scratch_type const& here, index_t n, index_t steps, index_t head, T const* inverse) const {
-        for (index_t t = 0; t < steps; ++t) {
-            auto const* const from = x_.result.place(here.task.batch, head, n + t, index_t{0});
-            T* const to = here.e.row(t);
-            kernel::convert_row<T, Arch>(from, x_.value_features(), to);
-            if constexpr (divides) {
-                for (index_t c = 0; c < x_.value_features(); ++c) to[c] *= inverse[t];
-                to[x_.value_features()] = 0;
-            }
-        }
-    }
-
-    /// The gradients of queries of a chunk by what they read of the state before it, with e.
-    void read_state(scratch_type const& here, rows const& state, index_t steps) const {
-        kernel::transpose<T, Arch>(here.e, chunk, here.columns, here.in_lanes);
-        kernel::multiply<T, Arch>(kernel::factors(state), here.features, here.columns, here.in_lanes, chunk,
-                                  here.of_rows);
-        kernel::transpose<T, Arch>(here.of_rows, here.features, chunk, here.d_query);
-        if constexpr (gated)
-            kernel::multiply_elements<T, Arch>(steps, here.features, here.d_query, here.decays.since_begin,
-                                               here.d_query);
-    }
-    /// The gradients of weights[s][t]: here.in_lanes has e.
-    void differentiate_weights(scratch_type const& here) const {
-        kernel::multiply<T, Arch>(kernel::factors(here.added), chunk, here.columns, here.in_lanes, chunk,
-                                  here.d_weights);
-    }
-    /// From the gradients of weights to those of queries, or of keys that read, and of keys.
-    template <bool Before>
-    void differentiate_pairs(scratch_type const& here, rows const& reads, index_t steps) const {
-        using kernel::chunk_part;
-        if (gated && !operands_.has_one_gate())
-            return kernel::pair_gradients<T, Arch>(here.d_weights, keys(here), reads, gates(here), steps, here.features,
-                                                   Before ? 1 : 0, here.d_query, here.d_key_between);
-        if (gated)
-            kernel::multiply_elements<T, Arch>(chunk, chunk, here.d_weights, here.decays.between, here.d_weights);
-        kernel::add_triangle<Before ? chunk_part::before : chunk_part::up_to, T, Arch>(
-            kernel::transposed(here.d_weights), steps, keys(here), here.features, here.d_query);
-        kernel::add_triangle<Before ? chunk_part::after : chunk_part::from, T, Arch>(
-            kernel::factors(here.d_weights), steps, reads, here.features, here.d_key_between);
-    }
-    /// The gradient of the state grows by what has been read of it.
-    void add_reads(scratch_type const& here, rows const& reads, index_t steps, T const* scale) const {
-        kernel::multiply<T, Arch>(kernel::transposed(reads), here.features, steps, here.e, here.columns, here.d_state,
-                                  scale);
-    }
-
-    /// The sums of the weights of queries, over which their results are divided: 1 over each.
-    void invert_sums(scratch_type const& here, rows const& state, rows const& reads, index_t steps, bool pairs,
-                     T* inverse) const {
-        for (index_t f = 0; f < here.features; ++f) here.sum_of_keys[f] = state.row(f)[x_.value_features()];
-        for (index_t t = 0; t < steps; ++t) {
-            T sum = kernel::dot_product<T, Arch>(reads.row(t), here.sum_of_keys, here.features);
-            for (index_t s = 0; pairs && s <= t; ++s) sum += here.weights.row(s)[t];
-            inverse[t] = sum == 0 ? T{0} : 1 / sum;
-        }
-    }
-    /// The gradients of these sums: the last column of e, and what they add to the gradients of queries and weights.
-    void differentiate_sums(scratch_type const& here, rows const& reads, index_t steps, bool pairs,
-                            T const* inverse) const {
-        for (index_t t = 0; t < steps; ++t) {
-            T of = kernel::dot_product<T, Arch>(reads.row(t), here.d_query.row(t), here.features);
-            for (index_t s = 0; pairs && s <= t; ++s) of += here.weights.row(s)[t] * here.d_weights.row(s)[t];
-            of *= -inverse[t];
-            here.e.row(t)[x_.value_features()] = of;
-            for (index_t f = 0; f < here.features; ++f)
-                here.d_query.row(t)[f] += of * (gated ? here.decays.since_begin.row(t)[f] : T{1}) * here.sum_of_keys[f];
-            for (index_t s = 0; pairs && s <= t; ++s) here.d_weights.row(s)[t] += of;
-        }
-    }
-
-    /// Queries of some positions read a state that does not change meanwhile.
-    template <class Tables>
-    void read(scratch_type const& here, rows const& state, index_t n, index_t steps, Tables const& tables) const {
-        std::array<T, static_cast<std::size_t>(chunk)> inverse;
-        for (index_t t = 0; t < steps; ++t) operands_.prepare_queries(here.task, n + t, t);
-        for (index_t h = 0; h < x_.group(); ++h) {
-            auto const reads = queries(here, h);
-            if constexpr (divides) invert_sums(here, state, reads, steps, false, inverse.data());
-            begin_reads(here, n, steps, here.task.head * x_.group() + h, inverse.data());
-            read_state(here, state, steps);
-            if constexpr (divides) differentiate_sums(here, reads, steps, false, inverse.data());
-            add_reads(here, reads, steps, here.ones);
-            write_queries(here, n, steps, h, tables);
-        }
-    }
-    template <class Tables>
-    void write_queries(scratch_type const& here, index_t n, index_t steps, index_t h, Tables const& tables) const {
-        index_t const head = here.task.head * x_.group() + h;
-        for (index_t t = 0; t < steps; ++t)
-            maps_.query({here.task.batch, head, n + t}, here.d_query.row(t),
-                        rows_.query.place(here.task.batch, head, n + t, index_t{0}), tables);
-    }
-
-    /// The queries of a chunk read the state before it, and the keys of the chunk up to their own.
-    template <class Tables>
-    void read_chunk(scratch_type const& here, rows const& state, index_t n, index_t steps, index_t h,
-                    Tables const& tables) const {
-        std::array<T, static_cast<std::size_t>(chunk)> inverse;
-        auto const reads = queries(here, h), left = decayed(here, reads, steps);
-        weigh(here, reads, steps);
-        if constexpr (divides) invert_sums(here, state, left, steps, true, inverse.data());
-        begin_reads(here, n, steps, here.task.head * x_.group() + h, inverse.data());
-        read_state(here, state, steps);
-        differentiate_weights(here);
-        if constexpr (divides) differentiate_sums(here, reads, steps, true, inverse.data());
-        kernel::add_triangle<kernel::chunk_part::from, T, Arch>(kernel::factors(here.weights), steps, here.e,
-                                                                here.columns, here.d_added);
-        differentiate_pairs<false>(here, reads, steps);
-        add_reads(here, left, steps, h == 0 ? here.decays.all : here.ones);
-        if constexpr (gated) kernel::add_elements<T, Arch>(steps, here.features, reads, here.d_query, here.d_decay);
-        write_queries(here, n, steps, h, tables);
-    }
-
-    /// One chunk of the sweep back, from the gradient of the state after it to that of `state`, before it.
-    template <class Tables>
-    void back(scratch_type const& here, rows const& state, index_t n, index_t steps, Tables const& tables) const {
-        prepare(here, n, steps);
-        if constexpr (corrected) correct<false>(here, n, steps);
-        auto const left = keys_left(here, steps);
-        kernel::multiply<T, Arch>(kernel::factors(left), chunk, here.features, here.d_state, here.columns,
-                                  here.d_added);
-        kernel::transpose<T, Arch>(here.added, chunk, here.columns, here.in_lanes);
-        kernel::multiply<T, Arch>(kernel::factors(here.d_state), here.features, here.columns, here.in_lanes, chunk,
-                                  here.of_rows);
-        kernel::transpose<T, Arch>(here.of_rows, here.features, chunk, here.d_key);
-        std::fill_n(here.d_key_between.first, chunk * here.features, T{0});
-        if constexpr (gated) {
-            kernel::multiply_elements<T, Arch>(steps, here.features, here.d_key, here.decays.until_end, here.d_key);
-            kernel::products_of_rows<T, Arch>(here.features, here.columns, state, here.d_state, here.of_end);
-            std::fill_n(here.d_decay.first, chunk * here.features, T{0});
-        }
-        if constexpr (Call::causal) {
-            for (index_t t = 0; t < steps; ++t) operands_.prepare_queries(here.task, n + t, t);
-            for (index_t h = 0; h < x_.group(); ++h) read_chunk(here, state, n, steps, h, tables);
-        }
-        if constexpr (corrected) differentiate_correction(here, state, n, steps);
-        if constexpr (gated)
-            if (steps_.decay != nullptr) write_decays(here, n, steps);
-        for (index_t t = 0; t < steps; ++t) {
-            T *const d = here.d_key.row(t), *const between = here.d_key_between.row(t);
-            for (index_t f = 0; f < here.features; ++f)
-                d[f] += corrected ? between[f] + here.d_query.row(t)[f] : between[f];
-            row_place const at{here.task.batch, here.task.head, n + t};
-            std::copy_n(here.d_added.row(t), x_.value_features(),
-                        rows_.value.place(at.batch, at.head, n + t, index_t{0}));
-            maps_.key(at, d, rows_.key.place(at.batch, at.head, n + t, index_t{0}), tables);
-        }
-    }
-
-    /// From the gradients of what steps have added to those of values, of rates, and of keys as they read: d_query.
-    void differentiate_correction(scratch_type const& here, rows const& state, index_t n, index_t steps) const {
-        auto const left = residuals(here, n), reads = keys(here);
-        weigh(here, reads, steps);
-        for (index_t t = steps - 1; t >= 0; --t) {  // e is minus the gradient of the value
-            T *const d = here.d_added.row(t), *const e = here.e.row(t);
-            kernel::add_products_of_row<T, Arch>(kernel::factors(here.weights), t, t + 1, steps, here.e, here.columns,
-                                                 d);
-            if (steps_.rate != nullptr)
-                steps_.rate[place(here, n + t)] = kernel::dot_product<T, Arch>(d, left.row(t), here.columns);
-            T const rate = operands_.rate(here.task, n + t);
-            for (index_t c = 0; c < here.columns; ++c) {
-                d[c] *= rate;
-                e[c] = -d[c];
-            }
-        }
-        read_state(here, state, steps);
-        differentiate_weights(here);
-        differentiate_pairs<true>(here, reads, steps);
-        add_reads(here, decayed(here, reads, steps), steps, here.ones);
-        if constexpr (gated) kernel::add_elements<T, Arch>(steps, here.features, reads, here.d_query, here.d_decay);
-    }
-
-    /// The gradients of decays: what each step leaves of what is read after it. d_decay has the products of reads and
-    /// their gradients.
-    void write_decays(scratch_type const& here, index_t n, index_t steps) const {
-        using vector = kernel::pack<T, Arch>;
-        auto const at = [&](rows const& of, index_t t, index_t f) { return vector::load(of.row(t) + f); };
-        auto const& before = here.queries_left;
-        for (index_t f = 0; f < here.features; f += vector::lanes) {
-            auto sum = vector::load(here.of_end + f) * vector::load(here.decays.all + f);
-            for (index_t t = 0; t < steps; ++t) {
-                sum.store(before.row(t) + f);
-                sum = fma(at(keys(here), t, f), at(here.d_key, t, f), sum);
-            }
-            sum = vector(T{0});
-            for (index_t t = steps - 1; t >= 0; --t) {
-                sum = sum + at(here.d_decay, t, f) - at(keys(here), t, f) * at(here.d_key_between, t, f);
-                auto const gate = at(gates(here), t, f);
-                select(gate == vector(T{0}), vector(T{0}), sum + at(before, t, f)).store(before.row(t) + f);
-            }
-        }
-        index_t const features = x_.key_features();
-        for (index_t t = 0; t < steps; ++t)
-            if (operands_.has_one_gate())
-                steps_.decay[place(here, n + t)] = std::accumulate(before.row(t), before.row(t) + features, T{0});
-            else std::copy_n(before.row(t), features, steps_.decay + place(here, n + t) * features);
-    }
-
-    index_t place(scratch_type const& here, index_t n) const {
-        return (here.task.batch * x_.key_heads() + here.task.head) * x_.keys() + n;
-    }
-
-    step_operands<Call> operands_;
-    map_gradient<Call> maps_;
+    chunk_gradient<Call> chunk_;
     Operands const& x_;
-    operand_gradients<T> rows_;
-    step_number_gradients<T> steps_;
     end_states<T> ends_;
-    index_t run_;  // chunks
+    index_t heads_, chunks_, run_;  // all heads, chunks of each, and those of a run
 };
+
+/// The gradients of queries, keys and values, in scratch memory; those of tables, decays and rates are added to `sums`.
+template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
+operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                                        Sums& sums, Asked const&... asked) {
+    auto const& call = bound.call;
+    auto const& q = call.query;
+    auto const& key = in_memory<T>(call.key, scratch);
+    auto const& value = in_memory<T>(call.value, scratch);
+    using query_element = std::remove_const_t<std::remove_pointer_t<decltype(q.data)>>;
+    using d_element = std::remove_pointer_t<decltype(bound.d_result.data)>;
+    using operands_type =
+        operands<query_element, std::remove_cvref_t<decltype(key)>, std::remove_cvref_t<decltype(value)>, d_element>;
+    using of = plan::call_of<T, Arch, A, operands_type>;
+    operands_type const x{q, key, value, bound.d_result};
+    operand_gradients<T> const rows{fresh_rows<T>(scratch, q.extents), fresh_rows<T>(scratch, call.key.extents),
+                                    fresh_rows<T>(scratch, call.value.extents)};
+    index_t const heads = x.batches() * x.key_heads(), steps = heads * x.keys();
+    auto const rules = core_of(a.aggregate);
+    step_number_gradients<T> numbers;
+    if constexpr (of::gated)
+        if (rules.gate.decay.table)
+            numbers.decay = scratch.shared().template take<T>(steps * rules.gate.decay.features());
+    if constexpr (of::delta_rule)
+        if (rules.correction.rate.table) numbers.rate = scratch.shared().template take<T>(steps);
+
+    pass_sink<T, Asked...> targets(scratch, asked...);
+    targets.begin_tables(
+        [&](auto const& each) {
+            bool is_read = false;
+            fovea::detail::for_each_table_of(
+                a.score.expression(), [&](auto const& table) { is_read = is_read || fovea::names(each, table); });
+            return is_read;
+        },
+        [](auto const&) { return reached_in::any_share; });
+    end_states<T> ends;
+    if constexpr (Bound::has_states) {
+        auto const n = state_extents(a, call.shapes);
+        auto const fresh = [&]<bool Past>(std::bool_constant<Past>) {
+            view<T, 4> const state = fresh_rows<T>(scratch, n);
+            std::fill_n(state.data, state.size(), T{0});
+            bound.template with_state<Past>([&](auto const&, auto const& given) {
+                fovea::detail::for_each_index(n, [&](auto... at) { state(at...) = static_cast<T>(given(at...)); });
+            });
+            return state.data;
+        };
+        ends = {fresh(std::true_type()), fresh(std::false_type())};
+    }
+    recurrent_gradient<of>(a, x, rows, numbers, ends)
+        .run(executor, scratch, std::min(heads, targets.shares(heads * 1024)),
+             [&](index_t share) { return targets.of_share(share); });
+    targets.add_tables_to(sums);
+    if constexpr (Bound::has_states)
+        bound.template with_state<true>([&](auto const& state, auto const&) { sums.add_state(state.target, ends.d); });
+
+    auto const add_numbers = [&](auto const& table, T const* from, index_t features) {
+        for (index_t head = 0; from != nullptr && head < heads; ++head)
+            sums.add_steps(table, {head / x.key_heads(), head % x.key_heads(), 0, 0}, x.keys(),
+                           from + head * x.keys() * features);
+    };
+    if constexpr (of::gated) add_numbers(rules.gate.decay, numbers.decay, rules.gate.decay.features());
+    if constexpr (of::delta_rule) add_numbers(rules.correction.rate, numbers.rate, 1);
+    return rows;
+}
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -32,6 +32,7 @@ public:
     index_t features, columns;           // of a state, padded
     head_task<T> task;                   // keys, gates and queries of a chunk
     rows state, d_state, states;         // (features, columns), and the states before some chunks, one after the other
+    rows reads;                          // (features, columns): what several heads read
     rows starts;                         // the state before each run of chunks
     rows residuals;                      // (keys, columns) of a correction: value - S^T key
     rows added, d_added;                 // (chunk, columns): what a step adds to the state for its key
@@ -46,12 +47,11 @@ public:
     T *sum_of_keys, *of_end;  // (features)
 
     /// A head whose state, and its gradient, begin as zeros.
-    recurrent_head(typename Call::operands const& x, arena& memory, index_t head, index_t run)
-        : task{}, columns_(x.value_features() + (divides ? 1 : 0)) {
-        features = round_up(std::max<index_t>(x.key_features(), 1), std::max<index_t>(lanes, kernel::chunk_tile));
-        columns = round_up(std::max<index_t>(columns_, 1), lanes);
-        features_ = x.key_features();
-        index_t const group = x.group(), chunks = ceil_div(x.keys(), chunk), longest = std::max(features, columns);
+    recurrent_head(typename Call::operands const& x, arena& memory, index_t head, index_t kept, index_t runs)
+        : task{}, x_(x) {
+        features = padded_features(x);
+        columns = padded_columns(x);
+        index_t const group = x.group(), longest = std::max(features, columns);
         auto const take = [&](index_t count) {
             T* const taken = memory.template take<T>(count);
             std::fill_n(taken, count, T{0});
@@ -66,9 +66,10 @@ public:
         task.queries = take(chunk * group * features);
         state = matrix(features, columns);
         d_state = matrix(features, columns);
-        states = {memory.template take<T>(run * size()), columns};
-        starts = {memory.template take<T>(ceil_div(chunks, run) * size()), columns};
-        residuals = {memory.template take<T>(corrected ? chunks * chunk * columns : 0), columns};
+        reads = matrix(group > 1 ? features : 0, columns);
+        states = {memory.template take<T>(kept * size()), columns};
+        starts = {memory.template take<T>(runs * size()), columns};
+        residuals = {memory.template take<T>(corrected ? round_up(x.keys(), chunk) * columns : 0), columns};
         added = matrix(chunk, columns);
         d_added = matrix(chunk, columns);
         e = matrix(chunk, columns);
@@ -94,25 +95,39 @@ public:
     }
 
     index_t size() const { return features * columns; }
+    static index_t padded_features(typename Call::operands const& x) {
+        return round_up(std::max<index_t>(x.key_features(), 1), std::max<index_t>(lanes, kernel::chunk_tile));
+    }
+    static index_t padded_columns(typename Call::operands const& x) {
+        return round_up(std::max<index_t>(columns_of(x), 1), lanes);
+    }
+    static index_t columns_of(typename Call::operands const& x) { return x.value_features() + (divides ? 1 : 0); }
+
+    /// One row of such a state: zeros where there is none.
+    static void load_row(typename Call::operands const& x, T const* all, index_t head, index_t f, T* to) {
+        std::fill_n(to, padded_columns(x), T{0});
+        if (all != nullptr && f < x.key_features())
+            std::copy_n(all + (head * x.key_features() + f) * columns_of(x), columns_of(x), to);
+    }
+    static void store_row(typename Call::operands const& x, T const* from, index_t head, index_t f, T* all) {
+        if (all != nullptr && f < x.key_features())
+            std::copy_n(from, columns_of(x), all + (head * x.key_features() + f) * columns_of(x));
+    }
 
     /// Begins with the states of this head, if there are any.
     void begin(end_states<T> const& ends, index_t head) const {
-        if (ends.past == nullptr) return;
-        for (index_t f = 0; f < features_; ++f) {
-            std::copy_n(ends.past + place(head, f), columns_, state.row(f));
-            std::copy_n(ends.d + place(head, f), columns_, d_state.row(f));
+        for (index_t f = 0; f < features; ++f) {
+            load_row(x_, ends.past, head, f, state.row(f));
+            load_row(x_, ends.d, head, f, d_state.row(f));
         }
     }
     /// Leaves the gradient of the state before the first step.
     void leave(end_states<T> const& ends, index_t head) const {
-        if (ends.d == nullptr) return;
-        for (index_t f = 0; f < features_; ++f) std::copy_n(d_state.row(f), columns_, ends.d + place(head, f));
+        for (index_t f = 0; f < features; ++f) store_row(x_, d_state.row(f), head, f, ends.d);
     }
 
 private:
-    index_t place(index_t head, index_t feature) const { return (head * features_ + feature) * columns_; }
-
-    index_t columns_, features_;
+    typename Call::operands const& x_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver
