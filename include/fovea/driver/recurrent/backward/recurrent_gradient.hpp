@@ -13,6 +13,7 @@
 #include <fovea/spec/call/check_gradient.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -29,7 +30,7 @@ class recurrent_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using Operands = typename Call::operands;
-    static constexpr index_t chunk = Call::steps_at_once, most_runs = 256;
+    static constexpr index_t chunk = Call::steps_at_once;
     using scratch_type = recurrent_head<Call>;
     using rows = kernel::padded_rows<T>;
 
@@ -42,7 +43,7 @@ public:
           ends_(ends),
           heads_(x.batches() * x.key_heads()),
           chunks_(ceil_div(x.keys(), chunk)),
-          run_(std::max<index_t>(ceil_div(chunks_, most_runs), 1)) {}
+          run_(std::max<index_t>(static_cast<index_t>(std::sqrt(static_cast<double>(chunks_))), 1)) {}
 
     /// `shares` of the heads; share s adds to the tables `tables(s)`.
     template <class Executor, class TablesOf>
