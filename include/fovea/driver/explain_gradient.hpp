@@ -85,7 +85,7 @@ std::string explain_gradient_pass() {
     using T = compute_type<Stored>;
     if constexpr (!has_gradient_pass<T, A>()) return "as it is defined, pair by pair in double: reference/gradient.hpp";
     else if constexpr (is_recurrent<A>)
-        return "a sweep over the keys forward and one back: driver/recurrent/backward/recurrent_gradient.hpp";
+        return "chunks of keys, a sweep forward and one back: driver/recurrent/backward/recurrent_gradient.hpp";
     else if constexpr (plan::lists_keys<A>)
         return "a pass over the queries and one over the keys of the list: "
                "driver/graph/backward/run_listed_gradient.hpp";

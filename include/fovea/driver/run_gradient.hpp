@@ -6,7 +6,7 @@
 #include <fovea/driver/dense/backward/normalizer_gradient.hpp>
 #include <fovea/driver/dense/backward/softmax_gradient.hpp>
 #include <fovea/driver/graph/backward/run_listed_gradient.hpp>
-#include <fovea/driver/recurrent/backward/run_recurrent_gradient.hpp>
+#include <fovea/driver/recurrent/backward/recurrent_gradient.hpp>
 #include <fovea/driver/run/executor.hpp>
 #include <fovea/spec/call/check_gradient.hpp>
 #include <fovea/spec/call/gradient_sink.hpp>

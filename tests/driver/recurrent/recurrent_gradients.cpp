@@ -8,6 +8,9 @@
 #include "support/layer_gradients.hpp"
 #include "support/recurrent.hpp"
 
+#include <cmath>
+#include <limits>
+
 using namespace fovea;
 using namespace fovea::placeholders;
 using namespace layer_gradients;
@@ -15,23 +18,6 @@ using namespace layer_gradients;
 namespace {
 
 constexpr auto positive = feature_map(elu(q) + 1);
-
-/// The worst difference of all gradients, at sizes around those of vectors, panels and runs of steps.
-template <class T, class Check>
-void at_sizes(Check const& check) {
-    for (auto const& n : odd_recurrent_sizes()) {
-        if (n.queries == 0) continue;
-        CAPTURE(n.heads, n.key_heads, n.queries, n.features, n.value_features);
-        recurrent_call<T> call(n, 7);
-        testing::dice dice(8);
-        tensor<T, 4> const d = testing::random_tensor<T>(dice, call.result());
-        auto const through = [&](auto const& spec, auto const&... tables) {
-            return worst<T>(threads(2), spec, std::tuple(call.q.elements, call.k.elements, call.v.elements, d.view()),
-                            call.q.elements, call.k.elements, call.v.elements, tables...);
-        };
-        check(through, call, sizeof(T) == 4 ? 5e-5 : 1e-12);
-    }
-}
 
 }  // namespace
 
@@ -57,6 +43,141 @@ TEST_CASE("gradients of a layer around a running state reach its tables, with th
     CHECK(std::get<1>(one).elements == std::get<1>(five).elements);
     CHECK(std::get<2>(one).elements == std::get<2>(five).elements);
     CHECK(std::get<3>(one).elements == std::get<3>(five).elements);
+}
+
+namespace {
+/// The gradients of one call, with states at both ends, in vectors of one width, against the definition.
+template <class T, class Arch, class Spec, class... Tables>
+void check_gradients_of(recurrent_call<T> const& call, Spec const& spec, Tables const&... tables) {
+    auto const& n = call.n;
+    extents_t<4> const of_state{n.batches, n.key_heads, n.features, n.value_features + (divides_by_sum<Spec> ? 1 : 0)};
+    testing::dice dice(8);
+    auto const d = testing::random_tensor<T>(dice, call.result());
+    auto past = testing::random_tensor<T>(dice, of_state), d_present = testing::random_tensor<T>(dice, of_state);
+    if (divides_by_sum<Spec>)  // the sum of positive features is positive
+        for (index_t i = 1; i <= past.size() / of_state[3]; ++i)
+            past.elements[static_cast<std::size_t>(i * of_state[3] - 1)] = 2;
+    auto const gradients = [&]<class Real>(std::type_identity<Real>, auto const& run) {
+        std::tuple<tensor<Real, 4>, tensor<Real, 4>, tensor<Real, 4>, tensor<Real, 4>,
+                   tensor<Real, std::tuple_size_v<decltype(tables.extents)>>...>
+            all{call.q.elements.extents, call.k.elements.extents, call.v.elements.extents, of_state, tables.extents...};
+        std::apply(
+            [&](auto& d_q, auto& d_k, auto& d_v, auto& d_past, auto&... d_tables) {
+                run(spec, call.q.elements, call.k.elements, call.v.elements, d, past_state(past),
+                    d_present_state(d_present), grad(call.q.elements, d_q), grad(call.k.elements, d_k),
+                    grad(call.v.elements, d_v), grad(past, d_past), grad(tables, d_tables)...);
+            },
+            all);
+        return all;
+    };
+    auto const expected =
+        gradients(std::type_identity<double>(), [](auto const&... all) { reference::gradient(all...); });
+    workspace scratch;
+    auto const found =
+        gradients(std::type_identity<T>(), [&](auto const&... all) { gradient_on<Arch>(serial, scratch, all...); });
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        auto const check = [](auto const& got, auto const& want) {
+            CHECK(difference(got, want) < (sizeof(T) == 4 ? 3e-5 : 1e-12));
+        };
+        (check(std::get<I>(found), std::get<I>(expected)), ...);
+    }(std::make_index_sequence<4 + sizeof...(Tables)>());
+}
+
+/// The same at sizes around those of vectors and chunks, `make(call, check)` calls check(spec, tables...).
+template <class T, class Make>
+void check_gradients_at_all_widths(Make const& make) {
+    auto sizes = odd_recurrent_sizes();
+    for (index_t const n : {15, 17, 31, 32, 33}) sizes.push_back({1, 2, 1, n, n, 7, 9});
+    unsigned seed = 1;
+    for (auto const& n : sizes) {
+        if (n.queries == 0) continue;
+        CAPTURE(n.heads, n.key_heads, n.keys, n.features, n.value_features);
+        recurrent_call<T> call(n, seed++);
+        make(call, [&](auto const& spec, auto const&... tables) {
+            [&]<class... Arch>(std::type_identity<std::tuple<Arch...>>) {
+                (check_gradients_of<T, Arch>(call, spec, tables...), ...);
+            }(std::type_identity<lane_widths>{});
+        });
+    }
+}
+constexpr auto plain = scaled_dot | causal | unnormalized | running_state;
+}  // namespace
+
+TEST_CASE("gradients in chunks are those of the definition", "[driver]") {
+    check_gradients_at_all_widths<float>([](auto const&, auto const& check) { check(plain); });
+    check_gradients_at_all_widths<float>(
+        [](auto const&, auto const& check) { check(positive | causal | proportional | running_state); });
+    check_gradients_at_all_widths<float>(
+        [](auto const&, auto const& check) { check(positive | proportional | running_state); });
+    check_gradients_at_all_widths<double>(
+        [](auto const& call, auto const& check) { check(plain | delta(call.rate), call.rate); });
+}
+
+TEST_CASE("gradients of decays lose nothing where little is left, or all", "[driver]") {
+    constexpr float none = -std::numeric_limits<float>::infinity();
+    check_gradients_at_all_widths<float>([](auto& call, auto const& check) {
+        index_t i = 0;
+        for (auto& x : call.decay.elements) x = std::array{x, -80.f, x, 0.f, x, x, none, -1e-6f, x}[++i % 9];
+        check(positive | causal | proportional | running_state | gated(call.decay), call.decay);
+        check(plain | gated(call.decay) | delta(call.rate), call.decay, call.rate);
+    });
+    check_gradients_at_all_widths<float>([](auto& call, auto const& check) {
+        tensor<float, 3> decay(call.rate.extents);
+        index_t i = 0;
+        for (auto& x : decay.elements) x = std::array{-0.3f, -80.f, -0.01f, 0.f, none, -1e-6f, -2.f}[++i % 7];
+        check(plain | gated(decay), decay);
+        check(plain | gated(decay) | delta(call.rate), decay, call.rate);
+    });
+}
+
+TEST_CASE("chunks that are computed at once have the bits of those one after the other", "[driver]") {
+    for (auto const& n : {recurrent_sizes{1, 2, 1, 75, 75, 9, 20}, recurrent_sizes{2, 1, 1, 33, 33, 17, 5}}) {
+        recurrent_call<float> call(n, 3);
+        testing::dice dice(8);
+        auto const d = testing::random_tensor<float>(dice, call.result());
+        auto const check = [&](auto const& spec) {
+            extents_t<4> const of_state{
+                n.batches, n.key_heads, n.features,
+                n.value_features + (divides_by_sum<std::remove_cvref_t<decltype(spec)>> ? 1 : 0)};
+            tensor<float, 4> const past(of_state, 0.5f), d_present(of_state, 0.25f);
+            auto const bits = [&](int count) {
+                return gradients_of<float>(
+                    [&](auto... asked) {
+                        gradient(threads(count), spec, call.q.elements, call.k.elements, call.v.elements, d,
+                                 past_state(past), d_present_state(d_present), asked...);
+                    },
+                    call.q.elements, call.k.elements, call.v.elements, past, call.decay);
+            };
+            auto const one = bits(1), some = bits(7);
+            CHECK(std::get<0>(one).elements == std::get<0>(some).elements);
+            CHECK(std::get<1>(one).elements == std::get<1>(some).elements);
+            CHECK(std::get<2>(one).elements == std::get<2>(some).elements);
+            CHECK(std::get<3>(one).elements == std::get<3>(some).elements);
+            CHECK(std::get<4>(one).elements == std::get<4>(some).elements);
+        };
+        check(plain | gated(call.decay));
+        check(positive | causal | proportional | running_state | gated(call.decay));
+    }
+}
+
+TEST_CASE("what is not finite reaches the gradients that depend on it", "[driver]") {
+    recurrent_call<float> call({1, 1, 1, 40, 40, 5, 6}, 3);
+    testing::dice dice(8);
+    auto d = testing::random_tensor<float>(dice, call.result());
+    auto const check = [&](auto const& spec) {
+        tensor<float, 4> d_q(call.q.elements.extents), d_k(d_q.extents), d_v(d.extents);
+        d(0, 0, 20, 2) = std::numeric_limits<float>::infinity();
+        gradient(spec, call.q.elements, call.k.elements, call.v.elements, d, grad(call.q.elements, d_q),
+                 grad(call.k.elements, d_k), grad(call.v.elements, d_v));
+        for (index_t n = 0; n < 40; ++n) {
+            CHECK(std::isfinite(d_q(0, 0, n, 1)) == (n != 20));
+            CHECK(std::isfinite(d_k(0, 0, n, 1)) == (n > 20));
+            CHECK(std::isfinite(d_v(0, 0, n, 2)) == (n > 20));
+        }
+    };
+    check(plain);
+    check(plain | gated(call.decay));
+    check(plain | gated(-0.1f));
 }
 
 TEST_CASE("gradients of running states take bfloat16, and queries that have no key", "[driver]") {

@@ -20,6 +20,7 @@ template <class T>
 struct head_task {
     index_t batch, head;  // of the keys
     index_t first, last;  // columns
+    index_t row;          // of features, from one to the next
     T* state;             // (panels, features, width)
     T* keys;              // (steps, features)
     T* gates;             // (steps, features)
@@ -52,23 +53,38 @@ public:
 
     /// The keys and gates of a run of positions, the running sum of the keys, and, if `reads` > 0, the queries.
     void prepare(task_type const& task, index_t begin, index_t steps, index_t reads) const {
-        index_t const features = operands_.key_features();
         for (index_t t = 0; t < steps; ++t) {
-            T* const key = task.keys + t * features;
-            kernel::row_coordinates const row{task.batch,          task.head,        begin + t,
-                                              operands_.queries(), operands_.keys(), features};
-            auto const* const from = operands_.key.place(task.batch, task.head, begin + t, index_t{0});
-            kernel::scatter_features<T, Arch>(term_.of_key, kernel::index_environment<T, Arch, index_t>{row, begin + t},
-                                              from, features, T{1}, key, 1);
-            if constexpr (gated) prepare_gate(task, begin + t, task.gates + t * features);
+            prepare_key(task, begin + t, t);
             if constexpr (keeps_key_sum)
-                for (index_t f = 0; f < features; ++f)
-                    task.sum[f] = (gated ? task.sum[f] * task.gates[t * features + f] : task.sum[f]) + key[f];
-            if (reads > 0) prepare_queries(task, begin + t, t);
+                for (index_t f = 0, at = t * task.row; f < operands_.key_features(); ++f, ++at)
+                    task.sum[f] = (gated ? task.sum[f] * task.gates[at] : task.sum[f]) + task.keys[at];
+            if (reads > 0) prepare_reads(task, begin + t, t);
         }
     }
 
-    /// The queries of one position, of all heads that share the state, and the inverse sums of their weights.
+    /// The key and the gates of one position.
+    void prepare_key(task_type const& task, index_t position, index_t t) const {
+        index_t const features = operands_.key_features();
+        kernel::row_coordinates const row{task.batch,          task.head,        position,
+                                          operands_.queries(), operands_.keys(), features};
+        auto const* const from = operands_.key.place(task.batch, task.head, position, index_t{0});
+        kernel::scatter_features<T, Arch>(term_.of_key, kernel::index_environment<T, Arch, index_t>{row, position},
+                                          from, features, T{1}, task.keys + t * task.row, 1);
+        if constexpr (gated) prepare_gate(task, position, task.gates + t * task.row);
+    }
+
+    /// The queries of one position, and the inverse sums of their weights.
+    void prepare_reads(task_type const& task, index_t position, index_t t) const {
+        prepare_queries(task, position, t);
+        if constexpr (keeps_key_sum)
+            for (index_t h = t * operands_.group(); h < (t + 1) * operands_.group(); ++h) {
+                T const weights =
+                    kernel::dot_product<T, Arch>(task.queries + h * task.row, task.sum, operands_.key_features());
+                task.inverse_sums[h] = weights == 0 ? T{0} : 1 / weights;
+            }
+    }
+
+    /// The queries of one position, of all heads that share the state.
     void prepare_queries(task_type const& task, index_t position, index_t t) const {
         index_t const features = operands_.key_features(), group = operands_.group();
         for (index_t h = 0; h < group; ++h) {
@@ -79,13 +95,9 @@ public:
             kernel::single_environment<T, Arch, element, element> const here{
                 {row, index_t{0}}, from, from, features, features};
             kernel::index_environment<T, Arch, index_t> const& base = here;
-            T* const to = task.queries + (t * group + h) * features;
             kernel::scatter_features<T, Arch>(term_.of_query, base, from, features,
-                                              static_cast<T>(evaluate(term_.scale, here)), to, 1);
-            if constexpr (keeps_key_sum) {
-                T const weights = kernel::dot_product<T, Arch>(to, task.sum, features);
-                task.inverse_sums[t * group + h] = weights == 0 ? T{0} : 1 / weights;
-            }
+                                              static_cast<T>(evaluate(term_.scale, here)),
+                                              task.queries + (t * group + h) * task.row, 1);
         }
     }
 
@@ -102,6 +114,11 @@ public:
         }
     }
 
+    /// True where a step has one gate for all features.
+    bool has_one_gate() const {
+        if constexpr (gated) return aggregate_.gate.decay.features() == 1;
+        else return false;
+    }
     /// The rate of the delta rule at one position.
     T rate(task_type const& task, index_t position) const {
         return static_cast<T>(*aggregate_.correction.rate.row(task.batch, task.head, position));
@@ -208,6 +225,7 @@ private:
                        .head = head % operands_.key_heads(),
                        .first = first,
                        .last = last,
+                       .row = features,
                        .state = memory.take<T>(panels * features * width),
                        .keys = memory.take<T>(steps_at_once * features),
                        .gates = memory.take<T>(gated ? steps_at_once * features : 0),
@@ -332,7 +350,7 @@ private:
     /// The results of a run of queries that all read the state after the last key.
     void read_steps(head_task const& task, index_t begin, index_t steps) const {
         index_t const features = operands_.key_features(), rows = steps * operands_.group();
-        for (index_t t = 0; t < steps; ++t) steps_.prepare_queries(task, begin + t, t);
+        for (index_t t = 0; t < steps; ++t) steps_.prepare_reads(task, begin + t, t);
         for_panels(task, [&](T const* state, index_t column) {
             for (index_t i = 0; i < rows; i += most_per_pass)
                 read_some(state, task.queries + i * features, features, std::min<index_t>(rows - i, most_per_pass),

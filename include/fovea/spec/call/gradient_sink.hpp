@@ -40,11 +40,17 @@ void write_rounded(At const& at, Asked const& asked) {
     index_t i = 0;
     detail::for_each_index(outer, [&](auto... index) {
         T* const row = count > 0 ? target.place(index..., index_t{0}) : nullptr;
-        for (index_t c = 0; c < count; ++c, ++i) {
-            T& element = row[c * stride];
-            auto const amount = at(i);
-            element = rounded_to<T>(asked.adds ? static_cast<decltype(amount)>(element) + amount : amount);
-        }
+        auto const write = [&](auto step, bool adds) {
+            for (index_t c = 0; c < count; ++c) {
+                T& element = row[c * step];
+                auto const amount = at(i + c);
+                element =
+                    rounded_to<T>(adds ? static_cast<std::remove_const_t<decltype(amount)>>(element) + amount : amount);
+            }
+        };
+        if (stride == 1 && !asked.adds) write(std::integral_constant<index_t, 1>(), false);  // in vectors
+        else write(stride, asked.adds);
+        i += count;
     });
 }
 
@@ -155,6 +161,21 @@ public:
                 place = place * extent + (extent == 1 ? 0 : at[axis]);
             }
             each.total().elements[static_cast<std::size_t>(place)] += amount;
+        };
+        std::apply([&](auto&... each) { (add(each), ...); }, all_);
+    }
+    /// The same of `count` positions of one head from `at` on, of each as many numbers as the table has features.
+    template <class T>
+    void add_steps(step_gates<T> const& steps, extents_t<4> const& at, index_t count, Real const* amounts) {
+        auto const add = [&](auto& each) {
+            if (!fovea::names(each.asked, steps)) return;
+            auto const& n = steps.table->extents;
+            view<Real, 4> const sums(each.total().elements.data(), n);
+            for (index_t i = 0; i < count; ++i) {
+                Real* const to = sums.place(std::min(at[0], n[0] - 1), std::min(at[1], n[1] - 1),
+                                            std::min(at[2] + i, n[2] - 1), index_t{0});
+                for (index_t f = 0; f < n[3]; ++f) to[f] += amounts[i * n[3] + f];
+            }
         };
         std::apply([&](auto&... each) { (add(each), ...); }, all_);
     }

@@ -20,13 +20,13 @@ public:
         sums_.add(array, at, amount);
     }
     template <class T, class Real>
-    void add_step(step_gates<T> steps, extents_t<4> at, Real amount) {
-        if (steps.table && steps.table->stride(2) != 0) {  // a number for each position of all sequences
-            steps.table->data = steps.table->place(index_t{0}, index_t{0}, -at_.first_key, index_t{0});
-            steps.table->extents[2] = all_.call.key.extent(2);
-            at[2] += at_.first_key;
-        }
-        sums_.add_step(steps, at, amount);
+    void add_step(step_gates<T> const& steps, extents_t<4> const& at, Real amount) {
+        with_all_steps(steps, at, [&](auto const& all, auto const& place) { sums_.add_step(all, place, amount); });
+    }
+    template <class T, class Real>
+    void add_steps(step_gates<T> const& steps, extents_t<4> const& at, index_t count, Real const* amounts) {
+        with_all_steps(steps, at,
+                       [&](auto const& all, auto const& place) { sums_.add_steps(all, place, count, amounts); });
     }
     template <class T, int Rank, class Real>
     void add_all(view<T const, Rank> const& array, Real const* amounts) {
@@ -57,6 +57,16 @@ public:
     }
 
 private:
+    /// Calls f(steps, at) with the table of all sequences, where it has a number for each of their positions.
+    template <class T, class F>
+    void with_all_steps(step_gates<T> steps, extents_t<4> at, F const& f) const {
+        if (steps.table && steps.table->stride(2) != 0) {
+            steps.table->data = steps.table->place(index_t{0}, index_t{0}, -at_.first_key, index_t{0});
+            steps.table->extents[2] = all_.call.key.extent(2);
+            at[2] += at_.first_key;
+        }
+        f(steps, at);
+    }
     /// The rows of all sequences.
     template <operand_role Of>
     auto const& of_all() const {
