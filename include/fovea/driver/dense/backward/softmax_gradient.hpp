@@ -46,14 +46,39 @@ struct softmax_derivative {
     exponential::power<V> power;
     V reciprocal_of_sum, delta;
 
-    FOVEA_INLINE void operator()(typename V::value_type* scores, typename V::value_type* gradients) const {
+    FOVEA_INLINE void operator()(V const& product, typename V::value_type* scores,
+                                 typename V::value_type* gradients) const {
         using T = typename V::value_type;
         auto const score = V::load(scores);
         auto const excluded_pair = score == V(excluded<T>);
         auto const weight = select(excluded_pair, V(T{0}), power(score) * reciprocal_of_sum);
-        auto const change = weight * (V::load(gradients) - delta);
+        auto const change = weight * (product - delta);
         weight.store(scores);
         select(excluded_pair, V(T{0}), change).store(gradients);
+    }
+};
+
+/// Takes sums of dO V^T from their registers: scores become P, and dS is stored.
+template <class V>
+struct differentiated_sums {
+    using T = typename V::value_type;
+    T const *scale, *shift, *reciprocal_of_sum, *delta;  // of each row
+    T *scores, *gradients;                               // (keys, width)
+    index_t width;
+
+    FOVEA_INLINE differentiated_sums from(index_t key, index_t lane) const {
+        auto moved = *this;
+        for (auto* const of_rows : {&moved.scale, &moved.shift, &moved.reciprocal_of_sum, &moved.delta})
+            *of_rows += lane;
+        moved.scores += key * width + lane;
+        moved.gradients += key * width + lane;
+        return moved;
+    }
+    FOVEA_INLINE void operator()(V const& product, index_t key, index_t vector) const {
+        index_t const lane = vector * V::lanes, place = key * width + lane;
+        softmax_derivative<V> const step{
+            {V::load(scale + lane), V::load(shift + lane)}, V::load(reciprocal_of_sum + lane), V::load(delta + lane)};
+        step(product, scores + place, gradients + place);
     }
 };
 
@@ -61,6 +86,7 @@ struct softmax_derivative {
 ///
 ///     add_exponentials(s, dot, rows, of)    m, l and l D, by a run of keys
 ///     differentiate(p, ds, rows, of)        scores become P, the products dO V^T become dS
+///     multiply_and_differentiate(...)       the same, and the products themselves, where `multiplies`
 template <class Blocking>
 struct gradient_tile;
 
@@ -72,6 +98,7 @@ struct gradient_tile<Blocking> {
     using Arch = typename Blocking::architecture;
     using vector = kernel::pack<T, Arch>;
     using block = score_block<blocking>;
+    static constexpr bool multiplies = false;
 
     static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const& rows,
                                  row_statistics<blocking>& of) {
@@ -102,7 +129,8 @@ struct gradient_tile<Blocking> {
             softmax_derivative<vector> const step{exponential::power_below(vector(of.max[r])), vector(T{1} / of.sum[r]),
                                                   vector(of.delta[r])};
             for (index_t k = 0; k < p.count; k += vector::lanes)
-                step(p.scores + r * p.stride + k, ds.scores + r * ds.stride + k);
+                step(vector::load(ds.scores + r * ds.stride + k), p.scores + r * p.stride + k,
+                     ds.scores + r * ds.stride + k);
         }
     }
 };
@@ -114,6 +142,7 @@ struct gradient_tile<Blocking> {
     using T = typename Blocking::number;
     using vector = kernel::pack<T, typename Blocking::architecture>;
     using block = score_block<blocking>;
+    static constexpr bool multiplies = !Blocking::packs_values;
 
     static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const&,
                                  row_statistics<blocking>& of) {
@@ -145,8 +174,37 @@ struct gradient_tile<Blocking> {
                                                   vector::load(of.delta + lane)};
             T* const changes = ds.part(part.first - p.first, part.count).scores;
             for (index_t k = 0; k < part.count; ++k)
-                step(part.scores + k * p.stride + lane, changes + k * ds.stride + lane);
+                step(vector::load(changes + k * ds.stride + lane), part.scores + k * p.stride + lane,
+                     changes + k * ds.stride + lane);
         });
+    }
+
+    /// dO V^T is multiplied, and nothing but dS stored: the scores of a run fill the L1 cache already.
+    static void multiply_and_differentiate(score_call<blocking> const& call, tile_rows<blocking> const& rows,
+                                           head_keys<blocking> const& values, block const& p, block const& ds,
+                                           row_statistics<blocking> const& of, next_lines& next) {
+        using arch = typename Blocking::architecture;
+        using tile = typename lane_products_of<blocking>::blocking;
+        alignas(64) T scale[blocking::rows], shift[blocking::rows], reciprocal_of_sum[blocking::rows];
+        for (index_t lane = 0; lane < rows.width; lane += blocking::lanes) {
+            auto const power = exponential::power_below(vector::load(of.max + lane));
+            power.scale.store(scale + lane);
+            power.shift.store(shift + lane);
+            (vector(T{1}) / vector::load(of.sum + lane)).store(reciprocal_of_sum + lane);
+        }
+        for (auto const& [vectors, granules] : *ds.pieces) {
+            auto const part = ds.part_of(granules);
+            T* const scores = p.part_of(granules).scores;
+            for (index_t k = 0; k < part.count;) {
+                auto const some =
+                    query_lanes_products<blocking>::operands_at(call, rows, values, part, vectors, k, false);
+                differentiated_sums<vector> const all{scale,  shift,       reciprocal_of_sum, of.delta,
+                                                      scores, part.scores, part.stride};
+                kernel::multiply_in_tiles<tile, arch>(some.keys, some.sums, next.keys,
+                                                      all.from(k, vectors.first * blocking::lanes));
+                k += some.sums.element_count;
+            }
+        }
     }
 
     /// Calls f(lane, keys) for each vector of queries, with the keys of a piece that it sees.
@@ -230,6 +288,14 @@ public:
         bool const trims = blocking::queries_in_lanes && any_mixed(at) && rows_.finite() && from.finite(at.block);
         of.scores.finds_max = !has_sums_;
         auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);  // S = Q K^T
+        if constexpr (step::multiplies)
+            if (has_sums_ && call.values.summed.product.count > 0) {
+                auto ds = products_.place(from.values, at, of.products);
+                ds.pieces = p.pieces;
+                step::multiply_and_differentiate(call.values, products_.rows(), from.values, p, ds, statistics_,
+                                                 from.next);
+                return rows_.add(call, from, at.block, p, ds, of.kept(p));
+            }
         auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);  // dO V^T
         if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);
         step::differentiate(p, ds, tile_.rows(), statistics_);  // P = exp(S - m) / l, dS = P (dO V^T - D)
