@@ -61,19 +61,6 @@ template <int Elements, int Vectors, class T, class Arch, class Operand>
     }
 }
 
-/// The same of keys, whose sums are not stored: finish(sum, k, v) takes each while it is in its register.
-template <int Elements, int Vectors, class T, class Arch, class Finish>
-[[gnu::noinline]] void multiply_lanes_and_finish(key_operand<T> const elements, index_t steps,
-                                                 T const* FOVEA_RESTRICT vectors,  // (steps, Vectors * lanes)
-                                                 index_t width, Finish const finish, prefetch_queue& next) {
-    register_tile<Elements, Vectors, T, Arch> tile;
-    tile.add_products_and_prefetch(number_products{}, elements, vector_operand<T>{vectors, width}, steps, next);
-    tile.hand_to(finish);
-}
-
-/// In place of what takes sums: they are stored.
-struct stored_sums {};
-
 /// Calls f(count) with the number of vectors, at most `Most`, as a constant.
 template <int Most, class F>
 void with_vectors(index_t count, F const& f) {
@@ -82,11 +69,9 @@ void with_vectors(index_t count, F const& f) {
     else with_vectors<Most - 1>(count, f);
 }
 
-/// multiply_lanes for any number of elements and of vectors; `next` is prefetched meanwhile. finish.from(first, lane)
-/// is what takes the sums from an element and a lane on.
-template <class Tile, class Arch, class T, class Operand, class Finish = stored_sums>
-void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetch_queue& next,
-                       [[maybe_unused]] Finish const& finish = {}) {
+/// multiply_lanes for any number of elements and of vectors; `next` is prefetched meanwhile.
+template <class Tile, class Arch, class T, class Operand>
+void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetch_queue& next) {
     constexpr bool are_values = std::is_same_v<Operand, value_operand<T>>;
     auto* const row_max_or_rescale = [&] {
         if constexpr (are_values) return all.rescale;
@@ -99,15 +84,9 @@ void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetc
             index_t first = 0;
             auto const multiply = [&](auto at_once, index_t last) {
                 for (; first + at_once() <= last; first += at_once())
-                    if constexpr (std::is_same_v<Finish, stored_sums>)
-                        multiply_lanes<at_once(), vectors(), T, Arch>(
-                            elements.from_row(first), all.steps, all.vectors + lane,
-                            all.sums + first * all.width + lane, all.width,
-                            row_max_or_rescale == nullptr ? nullptr : row_max_or_rescale + lane, next);
-                    else
-                        multiply_lanes_and_finish<at_once(), vectors(), T, Arch>(elements.from_row(first), all.steps,
-                                                                                 all.vectors + lane, all.width,
-                                                                                 finish.from(first, lane), next);
+                    multiply_lanes<at_once(), vectors(), T, Arch>(
+                        elements.from_row(first), all.steps, all.vectors + lane, all.sums + first * all.width + lane,
+                        all.width, row_max_or_rescale == nullptr ? nullptr : row_max_or_rescale + lane, next);
             };
             index_t const left = all.element_count % most;
             bool const divides_better = (left + most) % fewer < left % fewer;  // 8 = 4 + 4, not 6 + 1 + 1

@@ -144,12 +144,6 @@ public:
         [&]<int... I>(indices<I...>) FOVEA_LAMBDA { (sum_[I].store(place<I>(to, stride)), ...); }(all{});
     }
 
-    /// Calls finish(sum[r][v], r, v) for each sum.
-    template <class Finish>
-    FOVEA_INLINE void hand_to(Finish const& finish) const {
-        [&]<int... I>(indices<I...>) FOVEA_LAMBDA { (finish(sum_[I], index_t{I / NV}, index_t{I % NV}), ...); }(all{});
-    }
-
     /// to[v] = max(to[v], sum[r][v]) over all rows; a NaN is left out.
     FOVEA_INLINE void store_max(T* to) const {
         c_array<vector, NV> maximum;

@@ -46,39 +46,14 @@ struct softmax_derivative {
     exponential::power<V> power;
     V reciprocal_of_sum, delta;
 
-    FOVEA_INLINE void operator()(V const& product, typename V::value_type* scores,
-                                 typename V::value_type* gradients) const {
+    FOVEA_INLINE void operator()(typename V::value_type* scores, typename V::value_type* gradients) const {
         using T = typename V::value_type;
         auto const score = V::load(scores);
         auto const excluded_pair = score == V(excluded<T>);
         auto const weight = select(excluded_pair, V(T{0}), power(score) * reciprocal_of_sum);
-        auto const change = weight * (product - delta);
+        auto const change = weight * (V::load(gradients) - delta);
         weight.store(scores);
         select(excluded_pair, V(T{0}), change).store(gradients);
-    }
-};
-
-/// Takes sums of dO V^T from their registers: scores become P, and dS is stored.
-template <class V>
-struct differentiated_sums {
-    using T = typename V::value_type;
-    T const *scale, *shift, *reciprocal_of_sum, *delta;  // of each row
-    T *scores, *gradients;                               // (keys, width)
-    index_t width;
-
-    FOVEA_INLINE differentiated_sums from(index_t key, index_t lane) const {
-        auto moved = *this;
-        for (auto* const of_rows : {&moved.scale, &moved.shift, &moved.reciprocal_of_sum, &moved.delta})
-            *of_rows += lane;
-        moved.scores += key * width + lane;
-        moved.gradients += key * width + lane;
-        return moved;
-    }
-    FOVEA_INLINE void operator()(V const& product, index_t key, index_t vector) const {
-        index_t const lane = vector * V::lanes, place = key * width + lane;
-        softmax_derivative<V> const step{
-            {V::load(scale + lane), V::load(shift + lane)}, V::load(reciprocal_of_sum + lane), V::load(delta + lane)};
-        step(product, scores + place, gradients + place);
     }
 };
 
@@ -129,8 +104,7 @@ struct gradient_tile<Blocking> {
             softmax_derivative<vector> const step{exponential::power_below(vector(of.max[r])), vector(T{1} / of.sum[r]),
                                                   vector(of.delta[r])};
             for (index_t k = 0; k < p.count; k += vector::lanes)
-                step(vector::load(ds.scores + r * ds.stride + k), p.scores + r * p.stride + k,
-                     ds.scores + r * ds.stride + k);
+                step(p.scores + r * p.stride + k, ds.scores + r * ds.stride + k);
         }
     }
 };
@@ -166,46 +140,60 @@ struct gradient_tile<Blocking> {
         });
     }
 
-    static void differentiate(block const& p, block const& ds, tile_rows<blocking> const&,
+    static void differentiate(block const& p, block const& ds, tile_rows<blocking> const& rows,
                               row_statistics<blocking> const& of) {
-        for_lanes(p, [&](index_t lane, block const& part) {
-            softmax_derivative<vector> const step{exponential::power_below(vector::load(of.max + lane)),
-                                                  vector(T{1}) / vector::load(of.sum + lane),
-                                                  vector::load(of.delta + lane)};
-            T* const changes = ds.part(part.first - p.first, part.count).scores;
-            for (index_t k = 0; k < part.count; ++k)
-                step(vector::load(changes + k * ds.stride + lane), part.scores + k * p.stride + lane,
-                     changes + k * ds.stride + lane);
-        });
+        derivatives const known(rows, of);
+        for (auto const& [vectors, granules] : *p.pieces)
+            known.apply(vectors, p.part_of(granules), ds.part_of(granules));
     }
 
-    /// dO V^T is multiplied, and nothing but dS stored: the scores of a run fill the L1 cache already.
+    /// dO V^T is multiplied, a register tile at a time, and becomes dS before the next: beside the scores of a run it
+    /// does not fit the L1 cache.
     static void multiply_and_differentiate(score_call<blocking> const& call, tile_rows<blocking> const& rows,
                                            head_keys<blocking> const& values, block const& p, block const& ds,
                                            row_statistics<blocking> const& of, next_lines& next) {
-        using arch = typename Blocking::architecture;
-        using tile = typename lane_products_of<blocking>::blocking;
-        alignas(64) T scale[blocking::rows], shift[blocking::rows], reciprocal_of_sum[blocking::rows];
-        for (index_t lane = 0; lane < rows.width; lane += blocking::lanes) {
-            auto const power = exponential::power_below(vector::load(of.max + lane));
-            power.scale.store(scale + lane);
-            power.shift.store(shift + lane);
-            (vector(T{1}) / vector::load(of.sum + lane)).store(reciprocal_of_sum + lane);
-        }
+        derivatives const known(rows, of);
         for (auto const& [vectors, granules] : *ds.pieces) {
-            auto const part = ds.part_of(granules);
-            T* const scores = p.part_of(granules).scores;
-            for (index_t k = 0; k < part.count;) {
-                auto const some =
-                    query_lanes_products<blocking>::operands_at(call, rows, values, part, vectors, k, false);
-                differentiated_sums<vector> const all{scale,  shift,       reciprocal_of_sum, of.delta,
-                                                      scores, part.scores, part.stride};
-                kernel::multiply_in_tiles<tile, arch>(some.keys, some.sums, next.keys,
-                                                      all.from(k, vectors.first * blocking::lanes));
-                k += some.sums.element_count;
+            auto const scores = p.part_of(granules), products = ds.part_of(granules);
+            for (index_t v = vectors.first; v < vectors.last; v += Blocking::nv) {
+                vector_run const some{v, std::min<index_t>(v + Blocking::nv, vectors.last)};
+                for (index_t k = 0; k < products.count;) {
+                    auto at = query_lanes_products<blocking>::operands_at(call, rows, values, products, some, k, false);
+                    index_t const count = std::min(at.sums.element_count, Blocking::granule);
+                    at.sums.element_count = count;
+                    lane_products_of<blocking>::contract_query_lanes(at.keys, at.sums, next.keys);
+                    known.apply(some, scores.part(k, count), products.part(k, count));
+                    k += count;
+                }
             }
         }
     }
+
+private:
+    /// What makes P and dS of the rows of a tile.
+    struct derivatives {
+        alignas(64) T scale[blocking::rows], shift[blocking::rows], reciprocal_of_sum[blocking::rows];
+        T const* delta;
+
+        derivatives(tile_rows<blocking> const& rows, row_statistics<blocking> const& of) : delta(of.delta) {
+            for (index_t lane = 0; lane < rows.width; lane += blocking::lanes) {
+                auto const power = exponential::power_below(vector::load(of.max + lane));
+                power.scale.store(scale + lane);
+                power.shift.store(shift + lane);
+                (vector(T{1}) / vector::load(of.sum + lane)).store(reciprocal_of_sum + lane);
+            }
+        }
+        void apply(vector_run const& vectors, block const& p, block const& ds) const {
+            for (index_t v = vectors.first; v < vectors.last; ++v) {
+                index_t const lane = v * blocking::lanes;
+                softmax_derivative<vector> const step{{vector::load(scale + lane), vector::load(shift + lane)},
+                                                      vector::load(reciprocal_of_sum + lane),
+                                                      vector::load(delta + lane)};
+                for (index_t k = 0; k < p.count; ++k)
+                    step(p.scores + k * p.stride + lane, ds.scores + k * ds.stride + lane);
+            }
+        }
+    };
 
     /// Calls f(lane, keys) for each vector of queries, with the keys of a piece that it sees.
     template <class F>
