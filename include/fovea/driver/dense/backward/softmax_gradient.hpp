@@ -170,7 +170,7 @@ struct gradient_tile<Blocking> {
     }
 
 private:
-    /// What makes P and dS of the rows of a tile.
+    /// The numbers of each row of a tile that make P and dS.
     struct derivatives {
         alignas(64) T scale[blocking::rows], shift[blocking::rows], reciprocal_of_sum[blocking::rows];
         T const* delta;
