@@ -132,7 +132,7 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         auto const of = [&] {
             if constexpr (plan::lists_keys<A>)
                 return run_listed_layer_pass<T, Arch>(executor, scratch, a, call, on_heads, of_heads, sums, asked...);
-            else return run_gradient_pass<T, Arch>(executor, scratch, on_heads, of_heads, sums, asked...);
+            else return run_gradient_pass<T, Arch>(executor, scratch, on_heads, of_heads, {}, sums, asked...);
         }();
         if constexpr (projection<decltype(a.project)>) {
             auto const& p = a.project;
@@ -155,7 +155,7 @@ template <class T, class Arch, class Executor, class A, class Bound, class Sums,
 void add_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums,
                   Asked const&... asked) {
     if constexpr (has_gradient_pass<T, A>()) {
-        auto const d = run_gradient_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
+        auto const d = run_gradient_pass<T, Arch>(executor, scratch, a, bound, {}, sums, asked...);
         sums.template add_rows<operand_role::query>(bound.call.query, d.query.data);
         sums.template add_rows<operand_role::key>(bound.call.key, d.key.data);
         sums.template add_rows<operand_role::value>(bound.call.value, d.value.data);

@@ -124,10 +124,12 @@ void run_weights_gradient(Executor const& executor, workspace& scratch, Lowered 
     }
 }
 
-/// The gradients of queries, keys, values and tables, in passes; those of tables are added to `sums`.
+/// The gradients of queries, keys, values and tables, in passes; those of tables are added to `sums`, those of operands
+/// are left in `targets`, or in scratch memory where there is none.
 template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
 operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
-                                             Bound const& bound, Sums& sums, Asked const&... asked) {
+                                             Bound const& bound, operand_gradients<T> const& targets, Sums& sums,
+                                             Asked const&... asked) {
     auto const& call = bound.call;
     auto const& q = call.query;
     using query = std::remove_cvref_t<decltype(*q.data)>;
@@ -138,8 +140,11 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
     zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
     auto const lowered =
         plan::lower_attention(a, [&](auto const& expression) { return with_elements(expression, zeros); });
-    view<T, 4> const d_query = fresh_rows<T>(scratch, q.extents), d_key = fresh_rows<T>(scratch, call.key.extents),
-                     d_value = fresh_rows<T>(scratch, call.value.extents);
+    auto const rows_for = [&](view<T, 4> const& target, extents_t<4> const& extents) {
+        return target.data != nullptr ? target : fresh_rows<T>(scratch, extents);
+    };
+    auto const d_query = rows_for(targets.query, q.extents), d_key = rows_for(targets.key, call.key.extents),
+               d_value = rows_for(targets.value, call.value.extents);
     score_operands<query, keys> const operands{q, call.key, exact};
     // Saved rows do not say of a sink whether its row has keys beside it, and only then has its log-sum-exp a gradient.
     constexpr bool has_sink = row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>>;
@@ -161,9 +166,9 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
 /// The same of any call whose keys are not listed.
 template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
 operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
-                                       Sums& sums, Asked const&... asked) {
+                                       operand_gradients<T> const& targets, Sums& sums, Asked const&... asked) {
     if constexpr (is_recurrent<A>) return run_recurrent_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
-    else return run_dense_gradient_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
+    else return run_dense_gradient_pass<T, Arch>(executor, scratch, a, bound, targets, sums, asked...);
 }
 
 /// Calls add(sums) with the sums of what is asked for, if the result has elements, and writes them.
@@ -193,10 +198,15 @@ bool run_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
         with_gradient_sums<T>(
             runner, scratch, a, bound,
             [&](auto& sums) {
-                auto const d = run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
-                sums.add_lasting_rows(bound.call.query, d.query.data);
-                sums.add_lasting_rows(bound.call.key, d.key.data);
-                sums.add_lasting_rows(bound.call.value, d.value.data);
+                auto const &query = bound.call.query, &key = bound.call.key, &value = bound.call.value;
+                operand_gradients<T> targets{};
+                if constexpr (!is_recurrent<A>)
+                    targets = {sums.rows_in_target(query, key, value), sums.rows_in_target(key, query, value),
+                               sums.rows_in_target(value, query, key)};
+                auto const d = run_gradient_pass<T, Arch>(runner, scratch, a, bound, targets, sums, asked...);
+                sums.add_lasting_rows(query, d.query.data);
+                sums.add_lasting_rows(key, d.key.data);
+                sums.add_lasting_rows(value, d.value.data);
             },
             asked...);
         return true;

@@ -201,6 +201,15 @@ struct query_lanes_blocking {
     }
 };
 
+/// The same for gradients: tiles have twice as many queries, since the sums of keys are loaded and stored once a tile.
+template <class T, class Arch>
+struct query_lanes_gradient_blocking : query_lanes_blocking<T, Arch> {
+    using base = query_lanes_blocking<T, Arch>;
+    static constexpr index_t vectors = 2 * base::vectors, rows = vectors * base::lanes;
+    static constexpr index_t block_rows = 4 * rows;
+    static constexpr index_t states = vectors;
+};
+
 /// The same with the products of a matrix unit, whose tiles are 16 rows of 16 sums or of 32 elements of type `Element`:
 /// 32 keys, or features of a value, by 32 queries at a time. Keys are read in place where their features fill tiles,
 /// at whole cache lines and in runs of whole granules; values are transposed, block by block. Numbers of operands, and

@@ -20,6 +20,10 @@ template <class T, class Arch>
 struct lane_products_of_blocking<plan::query_lanes_blocking<T, Arch>> {
     using type = products<T, Arch>;
 };
+template <class T, class Arch>
+struct lane_products_of_blocking<plan::query_lanes_gradient_blocking<T, Arch>> {
+    using type = products<T, Arch>;
+};
 template <class Blocking>
 using lane_products_of = typename lane_products_of_blocking<Blocking>::type;
 

@@ -101,7 +101,7 @@ public:
     template <class Begin = nothing_multiplied>
     block score(call_type const& call, block_mask<Blocking> const& mask, keys const& from, key_run const& at,
                 scratch& to, bool trims, next_lines& next, index_t column = 0, Begin const& begin = {}) const {
-        auto scores = block_of(from, at, to, column);
+        auto scores = place(from, at, to, column);
         bool const has_rest = !call.functions.is_bare_product || any_mixed(at);
         if (!has_rest && !to.finds_max) scores.row_max = nullptr;
         if constexpr (in_lanes) {
@@ -129,6 +129,21 @@ public:
         return scores;
     }
 
+    /// Where the scores of a run lie, before they are multiplied.
+    block place(keys const& from, key_run const& at, scratch& of, index_t column = 0) const {
+        index_t const first = at.granules.first * Blocking::granule, begin = from.first(at.block);
+        index_t const count = std::min(at.granules.last * Blocking::granule, from.last(at.block) - begin) - first;
+        index_t const offset = in_lanes ? first * rows_.width : column + first;
+        return {.first = begin + first,
+                .count = count,
+                .scores = of.scores + offset,
+                .stride = in_lanes ? rows_.width : of.stride,
+                .plane_stride = of.plane_stride(),
+                .visible = of.visible + offset,
+                .row_max = of.row_max,
+                .pieces = &of.pieces};
+    }
+
     bool any_excluded(block const& of) const {
         bool found = false;
         for_lines(of, [&](index_t first, index_t vectors) {
@@ -153,20 +168,6 @@ private:
             if (call.planned.keys == plan::reading::in_place) return Blocking::width_in_place(count);
         return Blocking::width_for(count);
     }
-    block block_of(keys const& from, key_run const& at, scratch& of, index_t column) const {
-        index_t const first = at.granules.first * Blocking::granule, begin = from.first(at.block);
-        index_t const count = std::min(at.granules.last * Blocking::granule, from.last(at.block) - begin) - first;
-        index_t const offset = in_lanes ? first * rows_.width : column + first;
-        return {.first = begin + first,
-                .count = count,
-                .scores = of.scores + offset,
-                .stride = in_lanes ? rows_.width : of.stride,
-                .plane_stride = of.plane_stride(),
-                .visible = of.visible + offset,
-                .row_max = of.row_max,
-                .pieces = &of.pieces};
-    }
-
     /// Calls f(first, vectors) for scores that lie one after the other: of each row, or of all rows and keys.
     template <class F>
     void for_lines(block const& of, F const& f) const {

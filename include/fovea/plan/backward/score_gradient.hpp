@@ -55,7 +55,7 @@ using gradient_lanes = std::conditional_t<
     gradient_uses_matrix_unit<Call, ValueRows, D>,
     matrix_unit_gradient_blocking<typename Call::number, typename Call::architecture, typename Call::query_element,
                                   parts_of_operands<1, 1, 1, Weight_parts, 2, std::max(Weight_parts, 2)>>,
-    query_lanes_blocking<typename Call::number, typename Call::architecture>>;
+    query_lanes_gradient_blocking<typename Call::number, typename Call::architecture>>;
 
 /// The plan of the scores of a gradient: queries in lanes where they fill them.
 template <class Call>

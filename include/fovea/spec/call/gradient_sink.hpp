@@ -219,22 +219,53 @@ public:
     Real* of_asked() {
         return std::get<N>(all_).total().elements.data();
     }
+    /// The target of the rows of an operand, where they are summed in it: it is written, as numbers that lie next to
+    /// each other, and of no other operand. Without memory otherwise.
+    template <class T, class... Others>
+    view<Real, 4> rows_in_target(view<T const, 4> const& rows, Others const&... others) {
+        view<Real, 4> found{};
+        int asked = 0;
+        for_each_named<true>(rows, [&](auto& each) {
+            if constexpr (std::is_same_v<std::remove_pointer_t<decltype(each.asked.target.data)>, Real>) {
+                auto const to = as_heads(each.asked.target);
+                bool const apart = to.extents == rows.extents && (to.stride(3) == 1 || to.extent(3) <= 1);
+                each.in_target = apart && !each.asked.adds && asked == 0 && !(names_rows(each.asked, others) || ...);
+                if (each.in_target) found = to;
+            }
+            ++asked;
+        });
+        if (asked > 1) {
+            for_each_named<true>(rows, [&](auto& each) { each.in_target = false; });
+            return {};
+        }
+        return found;
+    }
     /// The same for amounts that stay until write(): nothing is allocated. An array is read in three places at most.
     template <class T>
     void add_lasting_rows(view<T const, 4> const& rows, Real const* amounts) {
-        for_each_named<true>(rows, [&](auto& each) { each.rows[each.row_count++] = amounts; });
+        for_each_named<true>(rows, [&](auto& each) {
+            if (!each.in_target) each.rows[each.row_count++] = amounts;
+        });
     }
     /// Rows that are no view cannot be asked for.
     template <operand_role, class Rows>
     void add_rows(Rows const&, Real const*) {}
     template <class Rows>
     void add_lasting_rows(Rows const&, Real const*) {}
+    template <class Rows, class... Others>
+    view<Real, 4> rows_in_target(Rows const&, Others const&...) {
+        return {};
+    }
 
     /// Rounds the sums to what was asked for.
     void write() const {
         auto const write_one = [](auto const& each) {
-            if (!each.asked.wanted) return;
-            if (each.row_count == 1 && each.sums.elements.empty())
+            if (!each.asked.wanted || (each.in_target && each.sums.elements.empty())) return;
+            if (each.in_target) {
+                auto more = each.asked;
+                more.adds = true;
+                write_rounded([&](index_t i) { return each.at(i); }, more);
+            } else if (each.row_count == 1 && each.sums.elements.empty())
                 write_rounded([from = each.rows[0]](index_t i) { return from[i]; }, each.asked);
             else write_rounded([&](index_t i) { return each.at(i); }, each.asked);
         };
@@ -248,6 +279,7 @@ private:
         tensor<Real, Named::rank> sums{{}};  // of what does not last; empty where there is nothing
         std::array<Real const*, 3> rows{};   // of what does
         std::size_t row_count = 0;
+        bool in_target = false;  // rows are summed there
 
         tensor<Real, Named::rank>& total() {
             if (sums.extents != asked.of.extents) sums = tensor<Real, Named::rank>(asked.of.extents);
@@ -264,6 +296,14 @@ private:
     };
     std::tuple<sum<Asked>...> all_;
 
+    template <class Asked_for, class T>
+    static bool names_rows(Asked_for const& asked, view<T const, 4> const& rows) {
+        return fovea::names<true>(asked, rows);
+    }
+    template <class Asked_for, class Rows>
+    static bool names_rows(Asked_for const&, Rows const&) {
+        return false;
+    }
     template <bool AsRows, class T, int Rank, class F>
     void for_each_named(view<T const, Rank> const& array, F const& f) {
         [[maybe_unused]] auto const compare = [&](auto& each) {

@@ -61,6 +61,7 @@ struct softmax_derivative {
 ///
 ///     add_exponentials(s, dot, rows, of)    m, l and l D, by a run of keys
 ///     differentiate(p, ds, rows, of)        scores become P, the products dO V^T become dS
+///     multiply_and_differentiate(...)       the same, and the products themselves, where `multiplies`
 template <class Blocking>
 struct gradient_tile;
 
@@ -72,6 +73,7 @@ struct gradient_tile<Blocking> {
     using Arch = typename Blocking::architecture;
     using vector = kernel::pack<T, Arch>;
     using block = score_block<blocking>;
+    static constexpr bool multiplies = false;
 
     static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const& rows,
                                  row_statistics<blocking>& of) {
@@ -114,6 +116,7 @@ struct gradient_tile<Blocking> {
     using T = typename Blocking::number;
     using vector = kernel::pack<T, typename Blocking::architecture>;
     using block = score_block<blocking>;
+    static constexpr bool multiplies = !Blocking::packs_values;
 
     static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const&,
                                  row_statistics<blocking>& of) {
@@ -137,17 +140,60 @@ struct gradient_tile<Blocking> {
         });
     }
 
-    static void differentiate(block const& p, block const& ds, tile_rows<blocking> const&,
+    static void differentiate(block const& p, block const& ds, tile_rows<blocking> const& rows,
                               row_statistics<blocking> const& of) {
-        for_lanes(p, [&](index_t lane, block const& part) {
-            softmax_derivative<vector> const step{exponential::power_below(vector::load(of.max + lane)),
-                                                  vector(T{1}) / vector::load(of.sum + lane),
-                                                  vector::load(of.delta + lane)};
-            T* const changes = ds.part(part.first - p.first, part.count).scores;
-            for (index_t k = 0; k < part.count; ++k)
-                step(part.scores + k * p.stride + lane, changes + k * ds.stride + lane);
-        });
+        derivatives const known(rows, of);
+        for (auto const& [vectors, granules] : *p.pieces)
+            known.apply(vectors, p.part_of(granules), ds.part_of(granules));
     }
+
+    /// dO V^T is multiplied, a register tile at a time, and becomes dS before the next: beside the scores of a run it
+    /// does not fit the L1 cache.
+    static void multiply_and_differentiate(score_call<blocking> const& call, tile_rows<blocking> const& rows,
+                                           head_keys<blocking> const& values, block const& p, block const& ds,
+                                           row_statistics<blocking> const& of, next_lines& next) {
+        derivatives const known(rows, of);
+        for (auto const& [vectors, granules] : *ds.pieces) {
+            auto const scores = p.part_of(granules), products = ds.part_of(granules);
+            for (index_t v = vectors.first; v < vectors.last; v += Blocking::nv) {
+                vector_run const some{v, std::min<index_t>(v + Blocking::nv, vectors.last)};
+                for (index_t k = 0; k < products.count;) {
+                    auto at = query_lanes_products<blocking>::operands_at(call, rows, values, products, some, k, false);
+                    index_t const count = std::min(at.sums.element_count, Blocking::granule);
+                    at.sums.element_count = count;
+                    lane_products_of<blocking>::contract_query_lanes(at.keys, at.sums, next.keys);
+                    known.apply(some, scores.part(k, count), products.part(k, count));
+                    k += count;
+                }
+            }
+        }
+    }
+
+private:
+    /// The numbers of each row of a tile that make P and dS.
+    struct derivatives {
+        alignas(64) T scale[blocking::rows], shift[blocking::rows], reciprocal_of_sum[blocking::rows];
+        T const* delta;
+
+        derivatives(tile_rows<blocking> const& rows, row_statistics<blocking> const& of) : delta(of.delta) {
+            for (index_t lane = 0; lane < rows.width; lane += blocking::lanes) {
+                auto const power = exponential::power_below(vector::load(of.max + lane));
+                power.scale.store(scale + lane);
+                power.shift.store(shift + lane);
+                (vector(T{1}) / vector::load(of.sum + lane)).store(reciprocal_of_sum + lane);
+            }
+        }
+        void apply(vector_run const& vectors, block const& p, block const& ds) const {
+            for (index_t v = vectors.first; v < vectors.last; ++v) {
+                index_t const lane = v * blocking::lanes;
+                softmax_derivative<vector> const step{{vector::load(scale + lane), vector::load(shift + lane)},
+                                                      vector::load(reciprocal_of_sum + lane),
+                                                      vector::load(delta + lane)};
+                for (index_t k = 0; k < p.count; ++k)
+                    step(p.scores + k * p.stride + lane, ds.scores + k * ds.stride + lane);
+            }
+        }
+    };
 
     /// Calls f(lane, keys) for each vector of queries, with the keys of a piece that it sees.
     template <class F>
@@ -230,6 +276,14 @@ public:
         bool const trims = blocking::queries_in_lanes && any_mixed(at) && rows_.finite() && from.finite(at.block);
         of.scores.finds_max = !has_sums_;
         auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);  // S = Q K^T
+        if constexpr (step::multiplies)
+            if (has_sums_ && call.values.summed.product.count > 0) {
+                auto ds = products_.place(from.values, at, of.products);
+                ds.pieces = p.pieces;
+                step::multiply_and_differentiate(call.values, products_.rows(), from.values, p, ds, statistics_,
+                                                 from.next);
+                return rows_.add(call, from, at.block, p, ds, of.kept(p));
+            }
         auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);  // dO V^T
         if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);
         step::differentiate(p, ds, tile_.rows(), statistics_);  // P = exp(S - m) / l, dS = P (dO V^T - D)
