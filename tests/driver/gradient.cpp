@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: large
 // gradient leaves what the definition says, whichever way runs: with queries or keys in lanes, or the definition.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
