@@ -2,13 +2,12 @@
 // The products of a chunk of steps of a running state, in register tiles, and what decays between its steps.
 #pragma once
 
+#include <fovea/driver/call/products.hpp>
 #include <fovea/kernel/product/outer_product.hpp>
 #include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 #include <algorithm>
-#include <type_traits>
-#include <utility>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -59,15 +58,6 @@ template <int Vectors, class T, class Arch, class Factors>
     tile.add_scaled_by_row(to, Vectors * lanes, &one);
     tile.store(to, Vectors * lanes);
 }
-/// Calls f(constant, column) for panels of 4, 2 or 1 vectors of columns.
-template <class T, class Arch, class F>
-FOVEA_INLINE void for_panels(index_t columns, F const& f) {
-    constexpr index_t width = pack<T, Arch>::lanes;
-    index_t c = 0;
-    for (; c + 4 * width <= columns; c += 4 * width) f(std::integral_constant<int, 4>(), c);
-    if (c + 2 * width <= columns) f(std::integral_constant<int, 2>(), std::exchange(c, c + 2 * width));
-    if (c < columns) f(std::integral_constant<int, 1>(), c);
-}
 }  // namespace detail
 
 /// multiply: to = a b over `steps`, or with a scale for each row scale to + a b.
@@ -75,16 +65,12 @@ template <class T, class Arch, class Factors>
 void multiply(Factors const& a, index_t rows, index_t steps, padded_rows<T> const& b, index_t columns,
               padded_rows<T> const& to, T const* scale = nullptr) {
     constexpr int most = Arch::registers >= 32 ? 2 : 1;
-    constexpr index_t lanes = pack<T, Arch>::lanes;
-    auto const over_rows = [&](auto vectors, index_t c) {
+    driver::for_columns<most, 1>(columns, pack<T, Arch>::lanes, [&](auto vectors, index_t c) {
         for (index_t r = 0; r < rows; r += chunk_tile)
             detail::multiply_tile<decltype(vectors)::value, T, Arch>(a.from_row(r), steps, b.first + c, b.stride,
                                                                      to.row(r) + c, to.stride,
                                                                      scale == nullptr ? nullptr : scale + r);
-    };
-    index_t c = 0;
-    for (; c + most * lanes <= columns; c += most * lanes) over_rows(std::integral_constant<int, most>(), c);
-    for (; c < columns; c += lanes) over_rows(std::integral_constant<int, 1>(), c);
+    });
 }
 
 /// add_products_of_row: to += sum_j a(i, j) b(j), for j from `begin` to before `end`. What is left out is not read, so
@@ -93,7 +79,7 @@ template <class T, class Arch, class Factors>
 void add_products_of_row(Factors const& a, index_t i, index_t begin, index_t end, padded_rows<T> const& b,
                          index_t columns, T* to) {
     if (begin >= end) return;
-    detail::for_panels<T, Arch>(columns, [&](auto vectors, index_t c) {
+    driver::for_columns<4, 2, 1>(columns, pack<T, Arch>::lanes, [&](auto vectors, index_t c) {
         detail::add_row<decltype(vectors)::value, T, Arch>(a.from_row(i).from_step(begin), end - begin,
                                                            b.row(begin) + c, b.stride, to + c);
     });
