@@ -57,7 +57,8 @@ TOOLCHAINS = [
     Toolchain("new-clang-19", "clang++-19", 20, in_root=True),
     Toolchain("new-clang-22", "clang++-22", 23, in_root=True, by_name_only=True),
     *(
-        Toolchain(name, f"{target}-g++", 20, file=f"cmake/linux_gnu/{name}.cmake")
+        Toolchain(name, f"{target}-g++", 20, file=f"cmake/linux_gnu/{name}.cmake", selection="processors",
+                  options=("-DFOVEA_TEST_LEVEL=quick",))
         for name, target in {
             "riscv64": "riscv64-linux-gnu",
             "ppc64el": "powerpc64le-linux-gnu",
