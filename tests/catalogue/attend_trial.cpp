@@ -83,8 +83,8 @@ answer defined(definition const& by, drawn_call const& call, Compute const& comp
                               index_t width) {
             for (index_t h = 0; h < of_heads; ++h)
                 for (index_t i = 0; i < s.queries && !from.empty() && !to.empty(); ++i)
-                    std::copy_n(from.begin() + (((copies - 1) * of_heads + h) * s.queries + i) * width, width,
-                                to.begin() + ((b * of_heads + h) * call.n.queries + s.first_query + i) * width);
+                    std::copy_n(from.data() + (((copies - 1) * of_heads + h) * s.queries + i) * width, width,
+                                to.data() + ((b * of_heads + h) * call.n.queries + s.first_query + i) * width);
         };
         copy(part.result, all.result, e[1], e[3]);
         copy(part.weights, all.weights, heads, pairs ? call.n.keys : 0);

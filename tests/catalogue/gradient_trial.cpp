@@ -48,7 +48,7 @@ gradients defined(definition const& by, drawn_call const& call, drawn_rows const
         auto const part = by.gradient(x, d);
         auto const add = [&](std::vector<double> const& from, std::vector<double>& to, fovea::extents_t<4> const& e,
                              index_t first, index_t positions) {
-            auto element = from.end() - e[1] * positions * e[3];
+            auto const* element = from.data() + from.size() - e[1] * positions * e[3];
             for (index_t h = 0; h < e[1]; ++h)
                 for (index_t i = 0; i < positions; ++i)
                     for (index_t c = 0; c < e[3]; ++c)

@@ -25,7 +25,7 @@ memory_region random_region(testing::dice& random) {
         r.strides[axis] = packed && r.extents[axis] != 1 ? elements : random.between(0, 24) - 8;
         elements *= r.extents[axis];
     }
-    r.data = static_cast<std::uintptr_t>(100000 + random.between(0, 239));
+    r.data = static_cast<std::uint64_t>(100000 + random.between(0, 239));
     return r;
 }
 
@@ -40,7 +40,7 @@ bool is_packed(memory_region const& r) {
 
 /// The addresses of all bytes, and whether two elements have one.
 struct addresses {
-    std::set<std::uintptr_t> bytes;
+    std::set<std::uint64_t> bytes;
     bool repeats = false;
 
     explicit addresses(memory_region const& r) {
@@ -52,7 +52,7 @@ struct addresses {
             for (std::size_t axis = 0; axis < r.rank; ++axis) offset += at[axis] * r.strides[axis];
             repeats = !offsets.insert(offset).second || repeats;
             for (index_t i = 0; i < r.element; ++i)
-                bytes.insert(r.data + static_cast<std::uintptr_t>(offset * r.element + i));
+                bytes.insert(r.data + static_cast<std::uint64_t>(offset * r.element + i));
             more = false;
             for (std::size_t axis = r.rank; axis-- > 0 && !more;) {
                 more = ++at[axis] < r.extents[axis];
@@ -106,7 +106,7 @@ TEST_CASE("large views are decided by their strides", "[core]") {
         v.extents = extents;
         v.strides = strides;
         auto r = detail::region_of(v, "x");
-        r.data = (std::uintptr_t{1} << 46) + static_cast<std::uintptr_t>(first * 4);
+        r.data = (std::uint64_t{1} << 46) + static_cast<std::uint64_t>(first * 4);
         return r;
     };
     extents_t<4> const rows{4, 32, n, 64}, of_position{n * 32 * 64 * 4, 64, 32 * 64 * 4, 1};

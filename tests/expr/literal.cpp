@@ -22,5 +22,5 @@ TEST_CASE("an unsigned number beyond the integers of the language is refused", "
     CHECK_THROWS_WITH(as_expression(largest + 1),
                       "an expression holds the unsigned integer 9223372036854775808: integers in expressions are at "
                       "most 2^63 - 1");
-    CHECK_THROWS_AS(as_expression(std::numeric_limits<std::size_t>::max()), shape_error);
+    CHECK_THROWS_AS(as_expression(std::numeric_limits<std::uint64_t>::max()), shape_error);
 }

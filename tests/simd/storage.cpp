@@ -49,6 +49,7 @@ void check_loads() {
 template <class Element, class Arch>
 void check_stores() {
     using pack = kernel::pack<float, Arch>;
+    constexpr auto lanes = static_cast<std::size_t>(pack::lanes);
     std::vector<float> numbers;
     for (std::uint32_t bits = 0; bits <= 0xffffU; ++bits) {
         float const x = element_of<Element>(bits), next = element_of<Element>(bits + 1);
@@ -56,8 +57,8 @@ void check_stores() {
         for (float each : {x, middle, std::nextafter(middle, x), std::nextafter(middle, next)}) numbers.push_back(each);
     }
     for (float each : {std::numeric_limits<float>::max(), 65519.0f, 65520.0f, 1e-40f, -1e-40f}) numbers.push_back(each);
-    numbers.resize(numbers.size() / pack::lanes * pack::lanes + pack::lanes, -0.0f);
-    std::vector<Element> to(static_cast<std::size_t>(pack::lanes));
+    numbers.resize(numbers.size() / lanes * lanes + lanes, -0.0f);
+    std::vector<Element> to(lanes);
     for (std::size_t first = 0; first < numbers.size(); first += to.size()) {
         kernel::store_as<float, Arch>(pack::load(numbers.data() + first), to.data(), pack::lanes);
         for (std::size_t i = 0; i < to.size(); ++i) {

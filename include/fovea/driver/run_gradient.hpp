@@ -198,7 +198,9 @@ bool run_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
         with_gradient_sums<T>(
             runner, scratch, a, bound,
             [&](auto& sums) {
-                auto const &query = bound.call.query, &key = bound.call.key, &value = bound.call.value;
+                auto const& query = bound.call.query;
+                auto const& key = bound.call.key;
+                auto const& value = bound.call.value;
                 operand_gradients<T> targets{};
                 if constexpr (!is_recurrent<A>)
                     targets = {sums.rows_in_target(query, key, value), sums.rows_in_target(key, query, value),

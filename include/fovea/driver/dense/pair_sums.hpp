@@ -209,7 +209,7 @@ private:
     static void compare_by_feature(context_type const& context, rows_type const& rows, keys_type const& keys,
                                    Pair const& pair, score_block<tile> const& to) {
         auto const [first_feature, features] = context.span_of(pair);
-        index_t const skipped = first_feature, count = features;
+        index_t const skipped = first_feature, summed = features;
         element const* queries[tile::rows];
         for (index_t r = 0; r < rows.count; ++r) {
             auto const& row = rows.coordinates[static_cast<std::size_t>(r)];
@@ -224,8 +224,8 @@ private:
                                  index_t const at = std::min(k + i, run.count - 1);
                                  kernel::index_environment<T, Arch, index_t> const names{
                                      rows.coordinates[static_cast<std::size_t>(r)], to.first + from + at};
-                                 sums[i] = kernel::sums_in_lanes<T, Arch>(pair.body, names, queries[r],
-                                                                          run.first + at * run.stride + skipped, count);
+                                 sums[i] = kernel::sums_in_lanes<T, Arch>(
+                                     pair.body, names, queries[r], run.first + at * run.stride + skipped, summed);
                              }
                              kernel::lane_groups_of<T, Arch>::sums(sums).store(to.scores + r * to.stride + from + k);
                          }

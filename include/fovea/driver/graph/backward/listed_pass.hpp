@@ -311,7 +311,7 @@ protected:
     template <class Listed>
     static index_t longest(Listed const& listed, index_t first, index_t last) {
         index_t most = 1;
-        for (index_t i = first; i < last; ++i) most = std::max(most, std::ssize(listed(i)));
+        for (index_t i = first; i < last; ++i) most = std::max<index_t>(most, std::ssize(listed(i)));
         return most;
     }
 
