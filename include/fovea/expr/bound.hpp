@@ -31,50 +31,83 @@ template <class T>
 class column_extremes {
 public:
     using number = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-    static constexpr index_t columns = 32;
+    static constexpr index_t columns = 32, fewer = 8;
 
     constexpr column_extremes() {
-        if constexpr (std::is_integral_v<number>) {
-            lo_.fill(std::numeric_limits<number>::max());
-            hi_.fill(std::numeric_limits<number>::lowest());
-        } else {
+        if constexpr (may_be_nan) {
             lo_.fill(ieee::infinity<number>);
             hi_.fill(-ieee::infinity<number>);
+        } else {
+            lo_.fill(std::numeric_limits<compared>::max());
+            hi_.fill(std::numeric_limits<compared>::lowest());
         }
     }
-    constexpr void add(T const* row, index_t n, index_t stride) {
-        if (stride == 1 && n == columns)
-            for (index_t i = 0; i < columns; ++i) look(i, row[i]);
-        else
-            for (index_t i = 0; i < n; ++i) look(i, row[i * stride]);
+    /// Of each row n elements, at most as many as there are columns.
+    constexpr void add(T const* row, index_t rows, index_t row_stride, index_t n, index_t stride) {
+        index_t column = 0;
+        if (stride == 1) {
+            if (n == columns) add_columns<columns>(0, row, rows, row_stride), column = columns;
+            for (; column + fewer <= n; column += fewer) add_columns<fewer>(column, row + column, rows, row_stride);
+        }
+        for (; column < n; ++column) add_columns<1>(column, row + column * stride, rows, row_stride);
+    }
+    constexpr void join(column_extremes const& other) {
+        for (index_t i = 0; i < columns; ++i) join(i, other, i);
     }
     /// lo > hi where one was no number.
     constexpr interval<number> all() const {
-        auto lo = lo_, hi = hi_;
-        auto is_nan = is_nan_;
-        for (index_t half = columns / 2; half > 0; half /= 2)
-            for (index_t i = 0; i < half; ++i) {
-                auto const a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(i + half);
-                lo[a] = lo[b] < lo[a] ? lo[b] : lo[a];
-                hi[a] = hi[a] < hi[b] ? hi[b] : hi[a];
-                is_nan[a] |= is_nan[b];
-            }
-        return is_nan[0] == 0 ? interval<number>{lo[0], hi[0]} : interval<number>{number(1), number(0)};
+        auto joined = *this;
+        joined.template join_halves<columns / 2>();
+        if constexpr (may_be_nan)
+            if (joined.is_nan_[0] != 0) return {number(1), number(0)};
+        return {static_cast<number>(joined.lo_[0]), static_cast<number>(joined.hi_[0])};
     }
 
 private:
-    constexpr void look(index_t column, T element) {
-        auto const value = static_cast<number>(element);
-        auto const i = static_cast<std::size_t>(column);
-        lo_[i] = value < lo_[i] ? value : lo_[i];
-        hi_[i] = hi_[i] < value ? value : hi_[i];
-        if constexpr (!std::is_integral_v<number>) is_nan_[i] |= value != value;
+    static constexpr bool may_be_nan = !std::is_integral_v<number>;
+    using compared = std::conditional_t<std::is_same_v<number, bool>, unsigned char, number>;
+    using as_wide = std::conditional_t<sizeof(number) == 8, std::int64_t, std::int32_t>;
+
+    /// Columns from one on, some rows at a time: their extremes stay in registers meanwhile.
+    template <index_t Columns>
+    constexpr void add_columns(index_t column, T const* row, index_t rows, index_t row_stride) {
+        constexpr index_t together = 8;
+        index_t r = 0;
+        for (; r + together <= rows; r += together)
+            add_rows<Columns, together>(column, row + r * row_stride, row_stride);
+        for (; r < rows; ++r) add_rows<Columns, 1>(column, row + r * row_stride, row_stride);
+    }
+    template <index_t Columns, index_t Rows>
+    constexpr void add_rows(index_t column, T const* row, index_t row_stride) {
+        for (index_t n = 0; n < Columns; ++n) {
+            auto const i = static_cast<std::size_t>(column + n);
+            auto lo = lo_[i], hi = hi_[i];
+            for (index_t r = 0; r < Rows; ++r) {
+                auto const value = static_cast<compared>(row[r * row_stride + n]);
+                lo = value < lo ? value : lo;
+                hi = hi < value ? value : hi;
+                if constexpr (may_be_nan) is_nan_[i] |= value != value;
+            }
+            lo_[i] = lo;
+            hi_[i] = hi;
+        }
+    }
+    template <index_t Half>
+    constexpr void join_halves() {
+        for (index_t i = 0; i < Half; ++i) join(i, *this, i + Half);
+        if constexpr (Half > 1) join_halves<Half / 2>();
+    }
+    constexpr void join(index_t column, column_extremes const& other, index_t column_of_other) {
+        auto const i = static_cast<std::size_t>(column), of = static_cast<std::size_t>(column_of_other);
+        lo_[i] = other.lo_[of] < lo_[i] ? other.lo_[of] : lo_[i];
+        hi_[i] = hi_[i] < other.hi_[of] ? other.hi_[of] : hi_[i];
+        if constexpr (may_be_nan) is_nan_[i] |= other.is_nan_[of];
     }
 
     template <class Each>
     using of_columns = std::array<Each, static_cast<std::size_t>(columns)>;
-    of_columns<number> lo_, hi_;
-    of_columns<std::conditional_t<sizeof(number) == 8, std::int64_t, std::int32_t>> is_nan_{};
+    of_columns<compared> lo_, hi_;
+    std::conditional_t<may_be_nan, of_columns<as_wide>, std::array<as_wide, 0>> is_nan_{};
 };
 
 /// Of bits, whether some are 0 and some are 1.
@@ -84,14 +117,21 @@ public:
     using number = bool;
     static constexpr index_t columns = 32;
 
-    constexpr void add(bit_pointer row, index_t n, index_t stride) {
-        if (stride == 1) {
-            auto const bits = row.first(n);
-            any_[1] |= bits != 0;
-            any_[0] |= bits != ~std::uint32_t{0} >> (columns - n);
-        } else {
-            for (index_t i = 0; i < n; ++i) any_[row[i * stride]] = true;
+    constexpr void add(bit_pointer first, index_t rows, index_t row_stride, index_t n, index_t stride) {
+        for (index_t r = 0; r < rows; ++r) {
+            auto const row = first + r * row_stride;
+            if (stride == 1) {
+                auto const bits = row.first(n);
+                any_[1] |= bits != 0;
+                any_[0] |= bits != ~std::uint32_t{0} >> (columns - n);
+            } else {
+                for (index_t i = 0; i < n; ++i) any_[row[i * stride]] = true;
+            }
         }
+    }
+    constexpr void join(column_extremes const& other) {
+        any_[0] |= other.any_[0];
+        any_[1] |= other.any_[1];
     }
     constexpr interval<number> all() const { return {!any_[0], any_[1]}; }
 
@@ -135,29 +175,32 @@ auto range_of(view<T const, Rank> const& table,
     using number = typename decltype(any_element<T>())::value_type;
     auto const& inner = at[Rank - 1];
     index_t const stride = table.stride(Rank - 1);
-    interval<number> range{};
+    constexpr std::size_t outer = Rank > 1 ? Rank - 2 : 0;  // axes beside those of rows and columns
+    index_t const rows = Rank > 1 ? at[outer].hi - at[outer].lo + 1 : 1,
+                  row_stride = Rank > 1 ? table.strides[outer] : 0;
+    column_extremes<T> all;
     for (index_t column = inner.lo; column <= inner.hi; column += column_extremes<T>::columns) {
+        auto const columns = std::min(inner.hi - column + 1, column_extremes<T>::columns);
         column_extremes<T> found;
         auto position = at;  // .lo runs over the outer axes
         for (bool more = true; more;) {
             index_t offset = column * stride;
             for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis)
                 offset += position[axis].lo * table.strides[axis];
-            found.add(table.data + offset, std::min(inner.hi - column + 1, column_extremes<T>::columns), stride);
+            found.add(table.data + offset, rows, row_stride, columns, stride);
             more = false;
-            for (std::size_t axis = std::size_t{Rank} - 1; axis-- > 0 && !more;) {
+            for (std::size_t axis = outer; axis-- > 0 && !more;) {
                 more = position[axis].lo < at[axis].hi;
                 position[axis].lo = more ? position[axis].lo + 1 : at[axis].lo;
             }
         }
-        auto const extremes = found.all();
-        if (!(extremes.lo <= extremes.hi)) return any_element<T>();
-        if constexpr (std::is_unsigned_v<T> && sizeof(value_of_element<T>) == sizeof(index_t))
-            if (!std::in_range<index_t>(extremes.hi)) return interval<number>::everything();  // no call takes it
-        interval<number> const seen{static_cast<number>(extremes.lo), static_cast<number>(extremes.hi)};
-        range = column == inner.lo ? seen : interval<number>{std::min(range.lo, seen.lo), std::max(range.hi, seen.hi)};
+        all.join(found);
     }
-    return range;
+    auto const extremes = all.all();
+    if (!(extremes.lo <= extremes.hi)) return any_element<T>();
+    if constexpr (std::is_unsigned_v<T> && sizeof(value_of_element<T>) == sizeof(index_t))
+        if (!std::in_range<index_t>(extremes.hi)) return interval<number>::everything();  // no call takes it
+    return interval<number>{static_cast<number>(extremes.lo), static_cast<number>(extremes.hi)};
 }
 
 /// Intervals of one type of reals: functions of numbers have the error that those of vectors have.

@@ -40,6 +40,7 @@ template <class Blocking>
 class visible_runs {
 public:
     bool mixed[Blocking::panels] = {};
+    bool searched = true;
 
     visible_runs() = default;
     explicit visible_runs(granule_run<Blocking> all) : runs_{all}, count_(1) {}
@@ -200,6 +201,7 @@ template <class Blocking>
     visible_runs<Blocking> all(
         {0, whole_panels ? panels * Blocking::granules_per_panel : ceil_div(last - first, Blocking::granule)});
     std::fill_n(all.mixed, panels, true);
+    all.searched = false;
     return all;
 }
 

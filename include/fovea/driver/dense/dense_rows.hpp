@@ -22,12 +22,14 @@ struct granule_run {
     constexpr index_t last_panel() const { return ceil_div(last, Tile::granules_per_panel); }
 };
 
-/// A run of granules of a block of keys; mixed[p] tells of panel p whether the mask has to be applied.
+/// A run of granules of a block of keys; mixed[p] tells of panel p whether the mask has to be applied. Where the panels
+/// were not `searched` for what the mask decides, a search for less than a panel is not worth its bounds either.
 template <class Tile>
 struct key_run {
     index_t block;
     granule_run<Tile> granules;
     bool const* mixed;
+    bool searched;
 };
 
 /// Calls f(first, granules, masked) for adjacent panels of a run that are masked, or not, alike.
