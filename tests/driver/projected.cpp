@@ -21,8 +21,6 @@ struct matrices {
     tensor<float, 1> bias = testing::random_tensor<float>(random, std::array<index_t, 1>{13}, 0.5);
 };
 
-testing::call_sizes const sizes{.batches = 2, .queries = 37, .keys = 41, .features = 5, .value_features = 3};
-
 /// Rows of bfloat16 through a matrix of them, against sums in double.
 template <class Arch>
 void check_product_of_bfloat16(index_t rows, index_t inputs, index_t outputs) {
