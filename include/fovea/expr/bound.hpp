@@ -51,9 +51,6 @@ public:
         }
         for (; column < n; ++column) add_columns<1>(column, row + column * stride, rows, row_stride);
     }
-    constexpr void join(column_extremes const& other) {
-        for (index_t i = 0; i < columns; ++i) join(i, other, i);
-    }
     /// lo > hi where one was no number.
     constexpr interval<number> all() const {
         auto joined = *this;
@@ -94,14 +91,13 @@ private:
     }
     template <index_t Half>
     constexpr void join_halves() {
-        for (index_t i = 0; i < Half; ++i) join(i, *this, i + Half);
+        for (index_t n = 0; n < Half; ++n) {
+            auto const i = static_cast<std::size_t>(n), of = static_cast<std::size_t>(n + Half);
+            lo_[i] = lo_[of] < lo_[i] ? lo_[of] : lo_[i];
+            hi_[i] = hi_[i] < hi_[of] ? hi_[of] : hi_[i];
+            if constexpr (may_be_nan) is_nan_[i] |= is_nan_[of];
+        }
         if constexpr (Half > 1) join_halves<Half / 2>();
-    }
-    constexpr void join(index_t column, column_extremes const& other, index_t column_of_other) {
-        auto const i = static_cast<std::size_t>(column), of = static_cast<std::size_t>(column_of_other);
-        lo_[i] = other.lo_[of] < lo_[i] ? other.lo_[of] : lo_[i];
-        hi_[i] = hi_[i] < other.hi_[of] ? other.hi_[of] : hi_[i];
-        if constexpr (may_be_nan) is_nan_[i] |= other.is_nan_[of];
     }
 
     template <class Each>
@@ -128,10 +124,6 @@ public:
                 for (index_t i = 0; i < n; ++i) any_[row[i * stride]] = true;
             }
         }
-    }
-    constexpr void join(column_extremes const& other) {
-        any_[0] |= other.any_[0];
-        any_[1] |= other.any_[1];
     }
     constexpr interval<number> all() const { return {!any_[0], any_[1]}; }
 
@@ -181,20 +173,18 @@ auto range_of(view<T const, Rank> const& table,
     column_extremes<T> all;
     for (index_t column = inner.lo; column <= inner.hi; column += column_extremes<T>::columns) {
         auto const columns = std::min(inner.hi - column + 1, column_extremes<T>::columns);
-        column_extremes<T> found;
         auto position = at;  // .lo runs over the outer axes
         for (bool more = true; more;) {
             index_t offset = column * stride;
             for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis)
                 offset += position[axis].lo * table.strides[axis];
-            found.add(table.data + offset, rows, row_stride, columns, stride);
+            all.add(table.data + offset, rows, row_stride, columns, stride);
             more = false;
             for (std::size_t axis = outer; axis-- > 0 && !more;) {
                 more = position[axis].lo < at[axis].hi;
                 position[axis].lo = more ? position[axis].lo + 1 : at[axis].lo;
             }
         }
-        all.join(found);
     }
     auto const extremes = all.all();
     if (!(extremes.lo <= extremes.hi)) return any_element<T>();
