@@ -130,6 +130,10 @@ drawn_sizes draw_sizes(dice& from, index_t features, index_t value_features, boo
         n.batches = std::min<index_t>(n.batches, 2);
         n.queries = 1;
         n.keys = from.chance(0.5) ? from.between(2049, 5500) : from.between(8193, 18000);
+        if (from.chance(0.75)) {  // of long rows with many features the definition takes longer than all other calls
+            n.features = std::max(chosen(of_sizes.features, features % 32), of_sizes.least_features);
+            n.value_features = std::max(chosen(of_sizes.value_features, value_features % 32), of_sizes.least_features);
+        }
     }
     n.queries = at_most(of_sizes.most_queries, n.queries);
     n.keys = of_sizes.square ? n.queries : at_most(of_sizes.most_keys, n.keys);
