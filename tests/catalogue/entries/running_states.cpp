@@ -42,7 +42,7 @@ struct delta_rule : with_state {
 
 struct state_of_all : with_state {
     static constexpr std::string_view name = "a state of all keys";
-    static constexpr catalogue::limits sizes{};
+    static constexpr catalogue::limits sizes{.most_keys = 600};  // each of which the definition records a state of
     static auto spec() { return scaled_dot | unnormalized | running_state; }
 };
 
