@@ -110,8 +110,11 @@ drawn_sizes draw_sizes(dice& from, index_t features, index_t value_features, boo
     auto const chosen = [](index_t fixed, index_t drawn) { return fixed > 0 ? fixed : drawn; };
     auto const at_most = [](index_t most, index_t drawn) { return most > 0 ? std::min(most, drawn) : drawn; };
     drawn_sizes n;
-    n.features = std::max(chosen(of_sizes.features, features), of_sizes.least_features);
-    n.value_features = std::max(chosen(of_sizes.value_features, value_features), of_sizes.least_features);
+    auto const take_features = [&](index_t row, index_t value_row) {
+        n.features = std::max(chosen(of_sizes.features, row), of_sizes.least_features);
+        n.value_features = std::max(chosen(of_sizes.value_features, value_row), of_sizes.least_features);
+    };
+    take_features(features, value_features);
     n.batches = ragged ? 1 : from.between(1, 3);
     n.key_heads = chosen(of_sizes.key_heads, from.between(1, 3));
     n.group = of_sizes.heads > 0 ? of_sizes.heads / n.key_heads : from.between(1, 4);
@@ -130,10 +133,8 @@ drawn_sizes draw_sizes(dice& from, index_t features, index_t value_features, boo
         n.batches = std::min<index_t>(n.batches, 2);
         n.queries = 1;
         n.keys = from.chance(0.5) ? from.between(2049, 5500) : from.between(8193, 18000);
-        if (from.chance(0.75)) {  // of long rows with many features the definition takes longer than all other calls
-            n.features = std::max(chosen(of_sizes.features, features % 32), of_sizes.least_features);
-            n.value_features = std::max(chosen(of_sizes.value_features, value_features % 32), of_sizes.least_features);
-        }
+        // Of long rows with many features the definition takes longer than all other calls.
+        if (from.chance(0.75)) take_features(features % 32, value_features % 32);
     }
     n.queries = at_most(of_sizes.most_queries, n.queries);
     n.keys = of_sizes.square ? n.queries : at_most(of_sizes.most_keys, n.keys);
