@@ -195,6 +195,8 @@ struct generic_lanes {
     /// 1 / a, correctly rounded; an override may be off by a unit in the last place, and give NaN for zeros and
     /// infinities.
     FOVEA_INLINE static vector reciprocal(vector const& a) { return vector(T{1}) / a; }
+    /// a / b, correctly rounded; an override may multiply by the reciprocal.
+    FOVEA_INLINE static vector quotient(vector const& a, vector const& b) { return a / b; }
 
     /// Transposes a square matrix in place, one row in each vector.
     FOVEA_INLINE static void transpose(c_array<vector, count>& rows) {

@@ -117,36 +117,37 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
 }
 
 namespace detail {
-/// (2^r - 1) / r on 0 <= r <= 1: minimax, relative error 1.2e-8.
-inline constexpr std::array<float, 6> exp2m1_coefficients{0.693147172168f,   0.240227137913f,   0.0554965626289f,
-                                                          0.00965066304783f, 0.00127098919282f, 0.000207462892603f};
+/// (2^r - 1) / r on |r| <= 1/2: minimax, relative error 2.1e-8.
+inline constexpr std::array<float, 6> exp2m1_coefficients{0.693147187927f,   0.24022649795f,    0.0555035743364f,
+                                                          0.00961823749385f, 0.00133907354774f, 0.000154035127208f};
 
-/// exp(2 x) - 1 for x >= 0 of moderate size, without cancellation.
+/// exp(2 x) - 1 without cancellation, for x >= 0 in double; beyond 10 in float and 21 in double what it is there.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
-    using lane_operations = lanes_of<T, Arch>;
     using vector = pack<T, Arch>;
-    if constexpr (sizeof(T) == 4 && lane_operations::scales_any_exponent) {
-        auto const power = x * (2 * log2_e<T>);
-        auto const r = lane_operations::fraction(power);
-        auto const two_n = lane_operations::scale(vector(T{1}), power);
+    if constexpr (sizeof(T) == 4) {
+        auto const power = max(vector(-29.0f), min(vector(29.0f), x * (2 * log2_e<T>)));
+        auto const n = floor(power + T(0.5)), r = power - n;  // |r| <= 1/2 in every rounding mode
+        auto const two_n = lanes_of<T, Arch>::two_to(n);
         return fma(two_n, r * polynomial(r, exp2m1_coefficients), two_n - T{1});
     } else {
-        auto const twice = x * T{2}, n = floor(twice * log2_e<T>), r = cody_waite_remainder(n, twice);
-        auto const two_n = lane_operations::two_to(n);
-        return fma(two_n, expm1_of_reduced(r), two_n - T{1});
+        auto const twice = min(vector(T(21)), x) * T{2}, n = floor(twice * log2_e<T>);
+        auto const two_n = lanes_of<T, Arch>::two_to(n);
+        return fma(two_n, expm1_of_reduced(cody_waite_remainder(n, twice)), two_n - T{1});
     }
 }
 }  // namespace detail
 
-/// tanh(x), within 5 ulp: e / (e + 2) with e = exp(2 |x|) - 1, and the sign of x.
+/// tanh(x), within 5 ulp: e / (e + 2) with e = exp(2 x) - 1; in double of |x|, and the sign of x.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
-    using vector = pack<T, Arch>;
-    constexpr T largest = sizeof(T) == 4 ? T(10) : T(21);  // beyond it the result rounds to 1
-    auto const e = detail::expm1_of_twice(min(vector(largest), abs(x)));
-    auto const magnitude = e * lanes_of<T, Arch>::reciprocal(e + T{2});
-    return select(x < vector(T{0}), -magnitude, magnitude);
+    auto const ratio = [](auto const& e) FOVEA_LAMBDA { return lanes_of<T, Arch>::quotient(e, e + T{2}); };
+    if constexpr (sizeof(T) == 4) {
+        return ratio(detail::expm1_of_twice(x));
+    } else {
+        auto const magnitude = ratio(detail::expm1_of_twice(abs(x)));
+        return select(x < pack<T, Arch>(T{0}), -magnitude, magnitude);
+    }
 }
 
 namespace detail {

@@ -231,6 +231,10 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
             return vector(T{1}) / a;
         }
     }
+    FOVEA_INLINE static vector quotient(vector const& a, vector const& b) {
+        if constexpr (single) return a * reciprocal(b);
+        else return a / b;
+    }
 
 private:
     struct larger {
