@@ -24,6 +24,7 @@ packages_for() {
         mpi) echo libopenmpi-dev openmpi-bin libmpich-dev mpich ;;
         ranks) echo g++ "$(packages_for mpi)" "$(packages_for programs)" ;;
         kernels) echo binutils gnuplot-nox jq ;;
+        for_size) echo g++ python3 binutils "$(packages_for library)" "$(packages_for webassembly)" ;;
         bare_root) echo debootstrap ;;
         fresh) echo git python3 "$(packages_for bare_root)" ;;
         site) echo python3 mkdocs mkdocs-material python3-pymdownx libjs-mathjax fonts-mathjax ;;

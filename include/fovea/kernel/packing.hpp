@@ -129,15 +129,6 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
     });
 }
 
-/// True where n exponentials are normal numbers with a normal reciprocal, as tanh_of_product needs them.
-template <class T>
-bool within_exponential_range(T const* from, index_t n, index_t stride = 1,
-                              T least = sizeof(T) == 4 ? T(1e-37) : T(1e-300)) {
-    bool within = true;
-    for (index_t i = 0; i < n; ++i) within = within && from[i * stride] >= least && from[i * stride] <= 1 / least;
-    return within;
-}
-
 /// True where all n elements of each of `count` rows are finite.
 template <class T, class Arch, class Rows>
 FOVEA_INLINE bool all_finite(Rows const& row, index_t count, index_t n) {

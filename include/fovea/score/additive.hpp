@@ -14,8 +14,8 @@ namespace fovea::FOVEA_SET {
 ///     s_ij = sum_c v_c tanh(q_ic + k_jc)
 ///
 /// Shapes: query, key and v have the same number of features, the hidden size; project the inputs to it first.
-/// Cost: a division for each feature and pair: tanh becomes a function of a product of exponentials, one per side,
-/// which are computed once. Nothing is materialised.
+/// Cost: half a division for each feature and pair: tanh becomes a quotient of exponentials, one per side, which are
+/// computed once, and two quotients are added by one division. Nothing is materialised.
 /// Gradients: of query, key and `v`.
 /// Edge cases: features so large that an exponential leaves its range are computed as written.
 /// Errors: shape_error where v has another number of features. At compile time, for a temporary, since a view is kept.

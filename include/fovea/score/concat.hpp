@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET {
 ///     project(Wq, linear(Wk, b), as_is) | concat(v)    concat(v, [](auto h) { return relu(h); })
 ///
 /// Shapes: `v` is (hidden), kept as a view; query and key are projected to the hidden size.
-/// Cost: one activation for each hidden feature and pair, never stored; for tanh, a division instead.
+/// Cost: one activation for each hidden feature and pair, never stored; for tanh, half a division instead.
 /// Gradients: of query, key and `v`.
 /// Edge cases: the activation is any function of expressions; the default is tanh, which makes the score `additive`.
 /// Errors: shape_error where v has another number of features.

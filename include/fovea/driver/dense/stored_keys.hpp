@@ -6,6 +6,7 @@
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/pairwise.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/simd/simd.hpp>

@@ -207,7 +207,6 @@ class factor_gradient {
     using pairs_type = decltype(parts::pairs);
     using names_of_index = kernel::index_environment<T, Arch, index_t>;
     using sums = kernel::query_factor_sums<T, Arch, Blocking::rows>;
-    static constexpr T most = sizeof(T) == 4 ? T(1e18) : T(1e150);
     template <class Pair>
     static constexpr bool takes =
         !Blocking::queries_in_lanes && plan::goes_back_by_factors<std::remove_cvref_t<Pair>, Tables>;
@@ -225,39 +224,10 @@ public:
         return round_up(context.keys, Blocking::panel) * context.summed.most;
     }
 
-    /// True where the factors of the rows of a tile, or of the keys of a block, are in range.
-    static bool takes_rows(context_type const& context, tile_rows<Blocking> const& rows) {
-        bool within = rows.factorable && !context.operands.exact;
-        index_t plane = 0;
-        plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-            index_t const features = context.span_of(pair).count;
-            plan::for_each_part(pair.factors.queries, [&](auto const& factor) {
-                if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    for (index_t r = 0; r < rows.count; ++r)
-                        within = within
-                              && kernel::stays_in_range(factor, queries(context, rows, plane) + r * features, features,
-                                                        most);
-                ++plane;
-            });
-        });
-        return within;
-    }
-    static bool takes_keys(context_type const& context, head_keys<Blocking> const& keys, index_t block) {
-        bool within = keys.factorable(block);
-        index_t plane = first_plane;
-        plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-            index_t const features = context.span_of(pair).count;
-            plan::for_each_part(pair.factors.keys, [&](auto const&) {
-                if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    for (index_t k = 0; within && k < keys.last(block) - keys.first(block); ++k)
-                        within = kernel::within_exponential_range(keys.keys(block, plane)
-                                                                      + k / Blocking::panel * Blocking::panel * features
-                                                                      + k % Blocking::panel,
-                                                                  features, Blocking::panel, 1 / most);
-                ++plane;
-            });
-        });
-        return within;
+    /// True where pairs of the rows of a tile with the keys of a block go back by factors.
+    static bool takes_pairs(context_type const& context, tile_rows<Blocking> const& rows,
+                            head_keys<Blocking> const& keys, index_t block) {
+        return rows.factorable && keys.factorable(block) && !context.operands.exact;
     }
 
     /// Adds what some pairs of a block give to the factors of term `Pair`, the nth; false where it is not for factors.

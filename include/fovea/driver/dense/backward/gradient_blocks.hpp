@@ -101,8 +101,7 @@ public:
           d_factors_(d_terms_ + of_terms(call)),
           mapped_(memory.template take<T>(score::mapped_keys * call.keys * width_)),
           finite_(memory, keys.blocks()),
-          amounts_(memory.template take<T>(factors::any ? width_ : 0)),
-          has_factors_(memory, factors::any ? keys.blocks() : 0) {}
+          amounts_(memory.template take<T>(factors::any ? width_ : 0)) {}
 
     /// The numbers of all sums of a head.
     static index_t sums_of(Call const& call) {
@@ -117,7 +116,6 @@ public:
         if (heads_of_tile.index % call_.per_key_head != 0) return;  // another head that shares them
         std::fill_n(sums_, sums_of(call_), T{0});
         finite_.clear();
-        has_factors_.clear();
         if constexpr (score::mapped_keys > 0)
             score::for_products(call_, [&](auto const& p, index_t n) {
                 if constexpr (!score::template has_plain_key<decltype(p)>)
@@ -176,10 +174,6 @@ public:
     /// True where all keys of a block are finite.
     bool finite(index_t block) const {
         return finite_.of(block, [&] { return all_finite<T, Arch>(call_.operands.key, keys.range(block)); });
-    }
-    /// True where pairs with the keys of a block, which is prepared, go back by factors.
-    bool has_factors(index_t block) const {
-        return has_factors_.of(block, [&] { return factors::takes_keys(call_, keys, block); });
     }
 
 private:
@@ -246,7 +240,6 @@ private:
     T* mapped_;                            // (mapped keys, keys, width)
     lazy_flags finite_;
     T* amounts_;
-    lazy_flags has_factors_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -65,7 +65,6 @@ public:
         std::fill_n(ones_, most_rows, T{1});
         std::fill_n(d_factors_, score::factors::of_queries * score::factors::of_tile(call), T{0});
         if constexpr (of_tables::count > 0) of_tables_.begin(call, of);
-        if constexpr (score::factors::any) has_factors_ = score::factors::takes_rows(call, of);
         if constexpr (adds::packs) {  // the one product of queries as they are stored
             score::for_products(call, [&](auto const& p, index_t) {
                 score::scale_rows(call, of, p, std::fill_n(scales_, Blocking::rows, T{0}) - Blocking::rows);
@@ -114,7 +113,7 @@ public:
                 [&](auto const& pair, index_t n, score_block<Blocking> const& amounts) {
                     if constexpr (of_tables::count > 0)
                         if (of_tables_.add(call, rows(), amounts, pair, n, tables_)) return true;
-                    return has_factors_ && from.has_factors(block)
+                    return score::factors::takes_pairs(call, rows(), from.keys, block)
                         && score::factors::add(call, rows(), from.keys, block, amounts, pair, n, d_factors_,
                                                from.d_factors());
                 });
@@ -262,7 +261,7 @@ private:
     T* d_factors_;  // of pairs, as driver/dense/backward/factor_gradient.hpp has them
     of_tables of_tables_;
     typename Call::tables_type::share_type tables_;
-    bool finite_ = true, has_factors_ = false;
+    bool finite_ = true;
 };
 
 }  // namespace fovea::FOVEA_SET::driver
