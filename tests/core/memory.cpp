@@ -15,7 +15,7 @@ using detail::memory_region;
 namespace {
 
 memory_region random_region(testing::dice& random) {
-    memory_region r;
+    memory_region r{};
     r.element = index_t{1} << random.between(0, 2);
     r.rank = static_cast<std::size_t>(1 + random.between(0, 3));
     bool const packed = random.between(0, 2) == 0;  // as a container's, but for the stride of axes of one element
@@ -26,6 +26,7 @@ memory_region random_region(testing::dice& random) {
         elements *= r.extents[axis];
     }
     r.data = static_cast<std::uint64_t>(100000 + random.between(0, 239));
+    r.packed = detail::packed_bytes(r);
     return r;
 }
 

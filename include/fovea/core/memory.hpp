@@ -32,7 +32,8 @@ struct memory_region {
     index_t first_bit = 0;   // within the first byte
     int twin = 0;  // what is read may be what is written, element by element, where both have the same number, not 0
     std::size_t rank = 0;
-    std::array<index_t, most_axes> extents{}, strides{};  // in elements
+    std::uint64_t packed = 0;                         // packed_bytes
+    std::array<index_t, most_axes> extents, strides;  // in elements; 0 from the rank on
 
     [[gnu::noinline]] bool empty() const {
         for (std::size_t axis = 0; axis < rank; ++axis)
@@ -46,15 +47,39 @@ struct memory_region {
     message_part list(std::array<index_t, most_axes> const& numbers) const { return {numbers.data(), rank}; }
 };
 
+/// Bytes of virtual memory.
+inline constexpr auto address_space = std::uint64_t{1} << (sizeof(void*) == 8 ? 57 : 32);
+
+/// The bytes of a region whose elements lie one after another in the order of their indices, as those of a container;
+/// 0 where they do not, where there are none or too many, and where they are bits. Most are so, and small calls notice
+/// what the general questions below cost.
+inline std::uint64_t packed_bytes(memory_region const& r) {
+    index_t elements = 1, bytes = 0;
+    for (std::size_t axis = r.rank; axis-- > 0;) {
+        index_t const extent = r.extents[axis];
+        bool const next = extent == 1 || (extent > 0 && r.strides[axis] == elements);
+        if (!next || __builtin_mul_overflow(elements, extent, &elements)) return 0;
+    }
+    bool const uncountable = __builtin_mul_overflow(elements, r.element, &bytes);
+    return uncountable || static_cast<std::uint64_t>(bytes) >= address_space ? 0 : static_cast<std::uint64_t>(bytes);
+}
+
 template <class T, int Rank>
-memory_region region_of(view<T, Rank> const& v, char const* name, char const* owner = "") {
+[[gnu::noinline]] memory_region region_of(view<T, Rank> const& v, char const* name, char const* owner = "") {
     static_assert(Rank <= static_cast<int>(memory_region::most_axes),
                   "fovea: what a call reads or writes has at most 8 axes");
-    memory_region region{name, owner, reinterpret_cast<std::uintptr_t>(byte_of(v.data)),
-                         bits_of_element<std::remove_const_t<T>> / 8, first_bit_of(v.data)};
+    memory_region region;
+    region.name = name;
+    region.owner = owner;
+    region.data = reinterpret_cast<std::uintptr_t>(byte_of(v.data));
+    region.element = bits_of_element<std::remove_const_t<T>> / 8;
+    region.first_bit = first_bit_of(v.data);
     region.rank = Rank;
-    std::copy(v.extents.begin(), v.extents.end(), region.extents.begin());
-    std::copy(v.strides.begin(), v.strides.end(), region.strides.begin());
+    [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {  // no loop, for which a function would be called
+        ((region.extents[Axis] = Axis < Rank ? v.extents[Axis % Rank] : 0), ...);
+        ((region.strides[Axis] = Axis < Rank ? v.strides[Axis % Rank] : 0), ...);
+    }(std::make_index_sequence<memory_region::most_axes>());
+    region.packed = packed_bytes(region);
     return region;
 }
 
@@ -64,6 +89,7 @@ memory_region region_of_table(view<T, Rank> const& table, char const* name) {
     auto region = region_of(table, name);
     for (std::size_t axis = 0; axis < region.rank; ++axis)
         if (region.strides[axis] == 0 && region.extents[axis] > 1) region.extents[axis] = 1;
+    region.packed = packed_bytes(region);
     return region;
 }
 

@@ -40,25 +40,8 @@ FOVEA_CONTROL inline memory_reach reach_of(memory_region const& r) {
     return reach;
 }
 
-/// Bytes of virtual memory.
-inline constexpr auto address_space = std::uint64_t{1} << (sizeof(void*) == 8 ? 57 : 32);
-
-/// The bytes of a region whose elements lie one after another in the order of their indices, as those of a container;
-/// 0 where they do not, where there are none or too many, and where they are bits. Most are so, and small calls notice
-/// what the general questions below cost.
-inline std::uint64_t packed_bytes(memory_region const& r) {
-    index_t elements = 1, bytes = 0;
-    for (std::size_t axis = r.rank; axis-- > 0;) {
-        index_t const extent = r.extents[axis];
-        bool const next = extent == 1 || (extent > 0 && r.strides[axis] == elements);
-        if (!next || __builtin_mul_overflow(elements, extent, &elements)) return 0;
-    }
-    bool const uncountable = __builtin_mul_overflow(elements, r.element, &bytes);
-    return uncountable || static_cast<std::uint64_t>(bytes) >= address_space ? 0 : static_cast<std::uint64_t>(bytes);
-}
-
 FOVEA_ONCE_DEFINED void require_sound(memory_region const& r) {
-    if (r.data != 0 && packed_bytes(r) != 0) return;
+    if (r.data != 0 && r.packed != 0) return;
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
             raise_error(shape_error(r.name, r.owner, " has extent ", r.extents[axis], " along axis ", axis,
@@ -156,8 +139,7 @@ private:
 inline index_t magnitude(index_t x) { return x < 0 ? -x : x; }
 
 FOVEA_ONCE_DEFINED bool shares_elements(memory_region const& a, memory_region const& b) {
-    auto const bytes_a = packed_bytes(a), bytes_b = packed_bytes(b);
-    if (bytes_a != 0 && bytes_b != 0) return a.data - b.data < bytes_b || b.data - a.data < bytes_a;
+    if (a.packed != 0 && b.packed != 0) return a.data - b.data < b.packed || b.data - a.data < a.packed;
     if (a.empty() || b.empty()) return false;
     auto const reach_a = reach_of(a), reach_b = reach_of(b);
     // From the first byte of a up, and from the last byte of b down, one address is met. A distance below zero is a
@@ -177,7 +159,7 @@ FOVEA_ONCE_DEFINED bool shares_elements(memory_region const& a, memory_region co
 }
 
 FOVEA_ONCE_DEFINED bool repeats_elements(memory_region const& r) {
-    if (packed_bytes(r) != 0 || r.empty()) return false;
+    if (r.packed != 0 || r.empty()) return false;
     struct steps {
         index_t stride = 0, most = 0;  // the greatest index
     };
@@ -206,7 +188,7 @@ FOVEA_ONCE_DEFINED bool repeats_elements(memory_region const& r) {
 }
 
 FOVEA_ONCE_DEFINED void require_distinct_elements(memory_region const& written) {
-    if (packed_bytes(written) != 0 || written.empty()) return;
+    if (written.packed != 0 || written.empty()) return;
     for (std::size_t axis = 0; axis < written.rank; ++axis)
         if (written.extents[axis] > 1 && written.strides[axis] == 0)
             raise_error(shape_error(written.name, written.owner, " has stride 0 along axis ", axis,
