@@ -34,13 +34,8 @@ public:
     static constexpr index_t columns = 32, fewer = 8;
 
     constexpr column_extremes() {
-        if constexpr (may_be_nan) {
-            lo_.fill(ieee::infinity<number>);
-            hi_.fill(-ieee::infinity<number>);
-        } else {
-            lo_.fill(std::numeric_limits<compared>::max());
-            hi_.fill(std::numeric_limits<compared>::lowest());
-        }
+        lo_.fill(highest);
+        hi_.fill(lowest);
     }
     /// Of each row n elements, at most as many as there are columns.
     constexpr void add(T const* row, index_t rows, index_t row_stride, index_t n, index_t stride) {
@@ -52,6 +47,19 @@ public:
         for (; column < n; ++column) add_columns<1>(column, row + column * stride, rows, row_stride);
     }
     /// lo > hi where one was no number.
+    static constexpr interval<number> of_row(T const* row, index_t n, index_t stride) {
+        auto lo = highest, hi = lowest;
+        bool is_nan = false;
+        for (index_t i = 0; i < n; ++i) {
+            auto const value = static_cast<compared>(row[i * stride]);
+            lo = value < lo ? value : lo;
+            hi = hi < value ? value : hi;
+            if constexpr (may_be_nan) is_nan |= value != value;
+        }
+        if (is_nan) return {number(1), number(0)};
+        return {static_cast<number>(lo), static_cast<number>(hi)};
+    }
+    /// The same of all that was added.
     constexpr interval<number> all() const {
         auto joined = *this;
         joined.template join_halves<columns / 2>();
@@ -64,6 +72,8 @@ private:
     static constexpr bool may_be_nan = !std::is_integral_v<number>;
     using compared = std::conditional_t<std::is_same_v<number, bool>, unsigned char, number>;
     using as_wide = std::conditional_t<sizeof(number) == 8, std::int64_t, std::int32_t>;
+    static constexpr compared highest = may_be_nan ? ieee::infinity<number> : std::numeric_limits<compared>::max(),
+                              lowest = may_be_nan ? -ieee::infinity<number> : std::numeric_limits<compared>::lowest();
 
     /// Columns from one on, some rows at a time: their extremes stay in registers meanwhile.
     template <index_t Columns>
@@ -167,26 +177,32 @@ auto range_of(view<T const, Rank> const& table,
     using number = typename decltype(any_element<T>())::value_type;
     auto const& inner = at[Rank - 1];
     index_t const stride = table.stride(Rank - 1);
-    constexpr std::size_t outer = Rank > 1 ? Rank - 2 : 0;  // axes beside those of rows and columns
-    index_t const rows = Rank > 1 ? at[outer].hi - at[outer].lo + 1 : 1,
-                  row_stride = Rank > 1 ? table.strides[outer] : 0;
-    column_extremes<T> all;
-    for (index_t column = inner.lo; column <= inner.hi; column += column_extremes<T>::columns) {
-        auto const columns = std::min(inner.hi - column + 1, column_extremes<T>::columns);
-        auto position = at;  // .lo runs over the outer axes
-        for (bool more = true; more;) {
-            index_t offset = column * stride;
-            for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis)
-                offset += position[axis].lo * table.strides[axis];
-            all.add(table.data + offset, rows, row_stride, columns, stride);
-            more = false;
-            for (std::size_t axis = outer; axis-- > 0 && !more;) {
-                more = position[axis].lo < at[axis].hi;
-                position[axis].lo = more ? position[axis].lo + 1 : at[axis].lo;
+    auto const extremes = [&] {
+        if constexpr (Rank == 1 && !std::is_same_v<T, bit>) {
+            return column_extremes<T>::of_row(table.data + inner.lo * stride, inner.hi - inner.lo + 1, stride);
+        } else {
+            constexpr std::size_t outer = Rank > 1 ? Rank - 2 : 0;  // axes beside those of rows and columns
+            index_t const rows = Rank > 1 ? at[outer].hi - at[outer].lo + 1 : 1,
+                          row_stride = Rank > 1 ? table.strides[outer] : 0;
+            column_extremes<T> all;
+            for (index_t column = inner.lo; column <= inner.hi; column += column_extremes<T>::columns) {
+                auto const columns = std::min(inner.hi - column + 1, column_extremes<T>::columns);
+                auto position = at;  // .lo runs over the outer axes
+                for (bool more = true; more;) {
+                    index_t offset = column * stride;
+                    for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis)
+                        offset += position[axis].lo * table.strides[axis];
+                    all.add(table.data + offset, rows, row_stride, columns, stride);
+                    more = false;
+                    for (std::size_t axis = outer; axis-- > 0 && !more;) {
+                        more = position[axis].lo < at[axis].hi;
+                        position[axis].lo = more ? position[axis].lo + 1 : at[axis].lo;
+                    }
+                }
             }
+            return all.all();
         }
-    }
-    auto const extremes = all.all();
+    }();
     if (!(extremes.lo <= extremes.hi)) return any_element<T>();
     if constexpr (std::is_unsigned_v<T> && sizeof(value_of_element<T>) == sizeof(index_t))
         if (!std::in_range<index_t>(extremes.hi)) return interval<number>::everything();  // no call takes it

@@ -10,37 +10,11 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Exponential back-off: after `trials` failed attempts in a row the next 2, 6, 14, 30, ... steps are skipped; a
-/// success resets it.
-class back_off {
-public:
-    explicit back_off(index_t trials = 1) : trials_(trials) {}
-
-    /// Whether the next step tries.
-    bool is_due() {
-        if (left_ == 0) return true;
-        --left_;
-        return false;
-    }
-    /// The outcome of a try.
-    void learn(bool was_worth_it) {
-        failed_ = was_worth_it ? 0 : failed_ + 1;
-        if (failed_ == 0) pause_ = 0;
-        else if (failed_ >= trials_) pause_ = 2 * pause_ + 2;
-        left_ = pause_;
-    }
-
-private:
-    index_t trials_, failed_ = 0;
-    index_t pause_ = 0, left_ = 0;  // steps after a try; of these, those to come
-};
-
 /// The keys of a block that some rows see: runs of granules, and of each panel whether the mask has to be applied.
 template <class Blocking>
 class visible_runs {
 public:
     bool mixed[Blocking::panels] = {};
-    bool searched = true;
 
     visible_runs() = default;
     explicit visible_runs(granule_run<Blocking> all) : runs_{all}, count_(1) {}
@@ -63,9 +37,12 @@ private:
 
 /// Which tiles of a block of rows are searched for panels that the mask decides. After a search that decides fewer than
 /// an eighth of them, tiles are masked as a whole, more after each such search: bounds over tables cost as much as
-/// products. A block of rows belongs to one task, so that the choice does not depend on the number of threads.
+/// products. So it is with `cuts`, searches for less than a panel (driver/dense/sub_tiles.hpp). A block of rows belongs
+/// to one task, so that the choice does not depend on the number of threads.
 class search_back_off : public back_off {
 public:
+    back_off cuts{4};
+
     using back_off::learn, back_off::back_off;
     /// The outcome of a search.
     template <class Blocking>
@@ -201,7 +178,6 @@ template <class Blocking>
     visible_runs<Blocking> all(
         {0, whole_panels ? panels * Blocking::granules_per_panel : ceil_div(last - first, Blocking::granule)});
     std::fill_n(all.mixed, panels, true);
-    all.searched = false;
     return all;
 }
 

@@ -102,7 +102,7 @@ private:
                     call_.prefetch_beside(rows.heads, rows.first, rows.last, t * blocking::rows, blocking::rows);
                 auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen, back_off);
                 for (auto const run : runs) {
-                    key_run<blocking> const at{k, run, runs.mixed, runs.searched};
+                    key_run<blocking> const at{k, run, runs.mixed, &back_off.cuts};
                     count_panels(counts, at);
                     tiles[t].take(call_, mask_, keys, at, scratch);
                 }

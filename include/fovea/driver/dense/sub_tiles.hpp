@@ -35,7 +35,7 @@ public:
     }
 
     /// Cut where a vector sees nothing at the ends of the run, each register tile of vectors for itself; span(v) are
-    /// the queries of some vectors.
+    /// the queries of some vectors. Worth its bounds where an eighth of the products is left out.
     template <class Keys, class Span>
     [[gnu::noinline]] void cut(index_t vectors, block_mask<Blocking> const& mask, Keys const& keys,
                                key_run<Blocking> const& at, Span const& span) {
@@ -53,6 +53,10 @@ public:
                 of[n - v] = mask.trimmed({span({n, n + 1}), begin, end}, at.granules, at.mixed);
             cut_register_tile(tile, of);
         }
+        index_t const granules = at.granules.last - at.granules.first;
+        index_t left = 0;
+        for (auto const& [of, seen] : *this) left += (of.last - of.first) * (seen.last - seen.first);
+        at.cuts->learn(8 * left <= 7 * vectors * granules);
     }
 
 private:
