@@ -46,7 +46,7 @@ public:
         }
         for (; column < n; ++column) add_columns<1>(column, row + column * stride, rows, row_stride);
     }
-    /// lo > hi where one was no number.
+    /// Those of n elements of one row; lo > hi where one was no number.
     static constexpr interval<number> of_row(T const* row, index_t n, index_t stride) {
         auto lo = highest, hi = lowest;
         bool is_nan = false;
@@ -59,7 +59,7 @@ public:
         if (is_nan) return {number(1), number(0)};
         return {static_cast<number>(lo), static_cast<number>(hi)};
     }
-    /// The same of all that was added.
+    /// Those of all that was added.
     constexpr interval<number> all() const {
         auto joined = *this;
         joined.template join_halves<columns / 2>();
