@@ -46,7 +46,11 @@ concept packs_sequences = requires(Of const& of) { of.sequences; };
 template <asked_gradient Asked>
 memory_region region_of_target(Asked const& asked, std::size_t n) {
     constexpr std::array places{" 1", " 2", " 3", " 4", " 5", " 6", " 7", " 8", " 9", " 10", " 11", " 12"};
-    if (!asked.wanted) return {.name = "", .rank = 1};
+    if (!asked.wanted) {
+        memory_region none{};  // of no elements
+        none.rank = 1;
+        return none;
+    }
     if (asked.target_name != nullptr) return region_of(asked.target, asked.target_name);
     return region_of(asked.target, "the target of grad", n < places.size() ? places[n] : "");
 }
