@@ -67,12 +67,12 @@ inline constexpr auto exp2_coefficients = [] {
     }
 }();
 
-/// Cody-Waite argument reduction: x - n ln 2 for integral n, ln 2 in two parts. The difference is opaque, since
-/// -ffast-math would join the parts.
+/// Cody-Waite argument reduction: x - n ln 2 for integral n, or with a part of ln 2; ln 2 in two parts. The difference
+/// is opaque, since -ffast-math would join the parts.
 template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> cody_waite_remainder(pack<T, Arch> const& n, pack<T, Arch> const& x) {
-    auto const without_high = opaque(fma(n, pack<T, Arch>(-ln2_high<T>), x));
-    return fma(n, pack<T, Arch>(-ln2_low<T>), without_high);
+FOVEA_INLINE pack<T, Arch> cody_waite_remainder(pack<T, Arch> const& n, pack<T, Arch> const& x, T part = T{1}) {
+    auto const without_high = opaque(fma(n, pack<T, Arch>(-part * ln2_high<T>), x));
+    return fma(n, pack<T, Arch>(-part * ln2_low<T>), without_high);
 }
 
 /// exp(r) - 1 on 0 <= r <= ln(2).
@@ -117,36 +117,32 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
 }
 
 namespace detail {
-/// (2^r - 1) / r on |r| <= 1/2: minimax, relative error 2.1e-8.
-inline constexpr std::array<float, 6> exp2m1_coefficients{0.693147187927f,   0.24022649795f,    0.0555035743364f,
-                                                          0.00961823749385f, 0.00133907354774f, 0.000154035127208f};
-
-/// exp(2 x) - 1 without cancellation, for x >= 0 in double; beyond 10 in float and 21 in double what it is there.
-template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
-    using vector = pack<T, Arch>;
-    if constexpr (sizeof(T) == 4) {
-        auto const power = max(vector(-29.0f), min(vector(29.0f), x * (2 * log2_e<T>)));
-        auto const n = floor(power + T(0.5)), r = power - n;  // |r| <= 1/2 in every rounding mode
-        auto const two_n = lanes_of<T, Arch>::two_to(n);
-        return fma(two_n, r * polynomial(r, exp2m1_coefficients), two_n - T{1});
-    } else {
-        auto const twice = min(vector(T(21)), x) * T{2}, n = floor(twice * log2_e<T>);
-        auto const two_n = lanes_of<T, Arch>::two_to(n);
-        return fma(two_n, expm1_of_reduced(cody_waite_remainder(n, twice)), two_n - T{1});
-    }
-}
+/// (e - r) / r^2 with e = (exp(2 r) - 1) / 2 on |r| <= ln(2) / 4: minimax, 1.8e-8 of e.
+inline constexpr std::array<float, 5> half_expm1_coefficients{0.999999962992f, 0.666661736972f, 0.33333760569f,
+                                                              0.133864754035f, 0.0444240527647f};
 }  // namespace detail
 
-/// tanh(x), within 5 ulp: e / (e + 2) with e = exp(2 x) - 1; in double of |x|, and the sign of x.
+/// tanh(x), within 5 ulp: e / (e + 1) with e = (exp(2 x) - 1) / 2; in double twice that, of |x|, and the sign of x.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
-    auto const ratio = [](auto const& e) FOVEA_LAMBDA { return lanes_of<T, Arch>::quotient(e, e + T{2}); };
+    using vector = pack<T, Arch>;
+    using lane_operations = lanes_of<T, Arch>;
     if constexpr (sizeof(T) == 4) {
-        return ratio(detail::expm1_of_twice(x));
+        constexpr T largest = T(9.70406055);  // 14 ln(2), where e is a power of two; beyond it the result rounds to 1
+        auto const within = max(vector(-largest), min(vector(largest), x));
+        auto const n = floor(fma(within, vector(2 * detail::log2_e<T>), vector(T(0.5))));  // the nearest integer
+        auto const r = detail::cody_waite_remainder(n, within, T(0.5));
+        auto const of_r = fma(r * r, polynomial(r, detail::half_expm1_coefficients), r);
+        auto const two_n = lane_operations::two_to(n);
+        auto const of_n = opaque(fma(two_n, vector(T(0.5)), vector(T(-0.5))));  // -ffast-math would subtract last
+        auto const e = fma(two_n, of_r, of_n);
+        return lane_operations::quotient(e, e + T{1});
     } else {
-        auto const magnitude = ratio(detail::expm1_of_twice(abs(x)));
-        return select(x < pack<T, Arch>(T{0}), -magnitude, magnitude);
+        auto const twice = min(vector(T(21)), abs(x)) * T{2};  // beyond it the result rounds to 1
+        auto const n = floor(twice * detail::log2_e<T>), two_n = lane_operations::two_to(n);
+        auto const e = fma(two_n, detail::expm1_of_reduced(detail::cody_waite_remainder(n, twice)), two_n - T{1});
+        auto const magnitude = lane_operations::quotient(e, e + T{2});
+        return select(x < vector(T{0}), -magnitude, magnitude);
     }
 }
 
