@@ -88,8 +88,10 @@ template <class T, int Rank>
 memory_region region_of_table(view<T, Rank> const& table, char const* name) {
     auto region = region_of(table, name);
     for (std::size_t axis = 0; axis < region.rank; ++axis)
-        if (region.strides[axis] == 0 && region.extents[axis] > 1) region.extents[axis] = 1;
-    region.packed = packed_bytes(region);
+        if (region.strides[axis] == 0 && region.extents[axis] > 1) {
+            region.extents[axis] = 1;
+            region.packed = packed_bytes(region);
+        }
     return region;
 }
 
