@@ -3,6 +3,9 @@
 
 #include "catch.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 
 using namespace fovea;
@@ -17,9 +20,13 @@ TEST_CASE("numbers keep their kind", "[expr]") {
     STATIC_REQUIRE(scalar::select(true, 1, 2.5) == 1.0);
 }
 
-TEST_CASE("a NaN in the second operand of min and max stays", "[expr]") {
+TEST_CASE("min and max of numbers are those of std, in either order", "[expr]") {
     double const nan = std::numeric_limits<double>::quiet_NaN();
-    CHECK(std::isnan(scalar::max(1.0, nan)));
-    CHECK(std::isnan(scalar::min(1.0, nan)));
-    CHECK(std::isnan(scalar::max(0, nan)));
+    for (double const a : {1.0, -2.0, 0.0, -0.0, nan})
+        for (double const b : {1.0, -2.0, 0.0, -0.0, nan}) {
+            CHECK(std::bit_cast<std::uint64_t>(scalar::max(a, b)) == std::bit_cast<std::uint64_t>(std::max(a, b)));
+            CHECK(std::bit_cast<std::uint64_t>(scalar::min(a, b)) == std::bit_cast<std::uint64_t>(std::min(a, b)));
+        }
+    CHECK(std::isnan(scalar::max(nan, 0)));
+    CHECK(scalar::max(0, nan) == 0);
 }

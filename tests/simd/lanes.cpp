@@ -38,6 +38,24 @@ void check_reductions() {
     CHECK(std::isnan(lanes::sum(pack(std::numeric_limits<T>::quiet_NaN()))));
 }
 
+/// The `using std::max` of a word is one function in scalars and in packs, also of NaN and of the two zeros.
+template <class T, class Arch>
+void check_min_and_max() {
+    using pack = kernel::pack<T, Arch>;
+    using lanes = kernel::lanes_of<T, Arch>;
+    using limits = std::numeric_limits<T>;
+    T const odd[] = {T(1), T(-2), T(0), T(-0.0), limits::infinity(), -limits::infinity(), limits::quiet_NaN()};
+    auto const same = [](T x, T y) {
+        return std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+    };
+    for (T const a : odd)
+        for (T const b : odd)
+            for (std::size_t const lane : {std::size_t{0}, static_cast<std::size_t>(pack::lanes) - 1}) {
+                CHECK(same(lanes::to_array(max(pack(a), pack(b)))[lane], std::max(a, b)));
+                CHECK(same(lanes::to_array(min(pack(a), pack(b)))[lane], std::min(a, b)));
+            }
+}
+
 template <class T, class Arch>
 void check_partial() {
     using pack = kernel::pack<T, Arch>;
@@ -171,9 +189,11 @@ void check_table() {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("sums and maxima of lanes", "[kernel]", lane_widths) {
+TEMPLATE_LIST_TEST_CASE("sums and maxima of lanes, min and max of each", "[kernel]", lane_widths) {
     check_reductions<float, TestType>();
     check_reductions<double, TestType>();
+    check_min_and_max<float, TestType>();
+    check_min_and_max<double, TestType>();
 }
 
 TEMPLATE_LIST_TEST_CASE("parts of vectors touch nothing beside them", "[kernel]", lane_widths) {

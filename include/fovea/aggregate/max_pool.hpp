@@ -26,7 +26,7 @@ struct max_pool_t : stage<role::aggregator> {
     /// The greatest so far and one more key; a NaN stays.
     template <class V, class W>
     FOVEA_INLINE static constexpr V step(V const& so_far, W const& weight, V const& value) {
-        V const greatest = V(operations::max::apply(so_far, V(weight * value)));
+        V const greatest = V(operations::max::apply(V(weight * value), so_far));
         return V(operations::select::apply(so_far == so_far, greatest, so_far));
     }
 };

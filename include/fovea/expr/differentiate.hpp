@@ -183,10 +183,10 @@ inline constexpr auto of_derivatives<operations::relu> =
     [](auto const& a, auto const& da) { return choose(a > 0, da, zero{}); };
 template <>
 inline constexpr auto of_derivatives<operations::max> =
-    [](auto const& a, auto const& b, auto const& da, auto const& db) { return choose(a >= b, da, db); };
+    [](auto const& a, auto const& b, auto const& da, auto const& db) { return choose(a < b, db, da); };
 template <>
 inline constexpr auto of_derivatives<operations::min> =
-    [](auto const& a, auto const& b, auto const& da, auto const& db) { return choose(a <= b, da, db); };
+    [](auto const& a, auto const& b, auto const& da, auto const& db) { return choose(b < a, db, da); };
 template <>
 inline constexpr auto of_derivatives<operations::leaky_relu> =
     [](auto const& a, auto const& slope, auto const& da, auto const& dslope) {

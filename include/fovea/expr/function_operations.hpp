@@ -128,20 +128,23 @@ struct gelu {
 };
 struct relu {
     static constexpr std::string_view name = "relu";
-    FOVEA_INLINE static constexpr auto apply(auto const& a) { return max::apply(0, a); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
+        using scalar::positive_part;
+        return positive_part(a);
+    }
 };
 struct leaky_relu {
     static constexpr std::string_view name = "leaky_relu";
     static constexpr bool takes_reals = true;
     FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& slope) {
-        return plus::apply(max::apply(0, a), times::apply(slope, min::apply(0, a)));
+        return plus::apply(relu::apply(a), times::apply(slope, min::apply(a, 0)));
     }
 };
 struct elu {
     static constexpr std::string_view name = "elu";
     static constexpr bool is_approximated = true;
     FOVEA_INLINE static constexpr auto apply(auto const& a) {
-        return plus::apply(max::apply(0, a), exp::apply(min::apply(0, a)) - 1);
+        return plus::apply(relu::apply(a), exp::apply(min::apply(a, 0)) - 1);
     }
 };
 

@@ -78,19 +78,21 @@ constexpr auto modulo(A a, B b) {
     return floor_modulo(static_cast<index_t>(a), static_cast<index_t>(b));
 }
 
-/// A NaN in the second operand stays, as in the vector instructions.
+/// As in std::max and in a pack, a NaN in the first operand stays.
 template <class A, class B>
     requires numbers<A, B>
 constexpr auto max(A a, B b) {
     using common = std::common_type_t<A, B>;
-    return static_cast<common>(a) > static_cast<common>(b) ? static_cast<common>(a) : static_cast<common>(b);
+    return static_cast<common>(a) < static_cast<common>(b) ? static_cast<common>(b) : static_cast<common>(a);
 }
 template <class A, class B>
     requires numbers<A, B>
 constexpr auto min(A a, B b) {
     using common = std::common_type_t<A, B>;
-    return static_cast<common>(a) < static_cast<common>(b) ? static_cast<common>(a) : static_cast<common>(b);
+    return static_cast<common>(b) < static_cast<common>(a) ? static_cast<common>(b) : static_cast<common>(a);
 }
+/// max(a, 0), whose derivative at 0 is 0.
+FOVEA_INLINE constexpr auto positive_part(auto const& a) { return max(a, 0); }
 
 template <class A, class B>
     requires numbers<A, B>

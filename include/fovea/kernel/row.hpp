@@ -171,7 +171,7 @@ struct packed_row {
         vector maximum(excluded<T>);
         for (index_t p = 0; p < packs; ++p) {
             auto const score = vector::load(scores + p * width);
-            maximum = max(select(score == vector(excluded<T>), score, vector(f(score))), maximum);
+            maximum = max(maximum, select(score == vector(excluded<T>), score, vector(f(score))));
         }
         return lane_operations::max(maximum);
     }

@@ -73,8 +73,8 @@ FOVEA_INLINE void maxima_of_packs(T const* from, index_t packs, index_t step, c_
     index_t p = 0;
     for (index_t const whole = packs - packs % chains; p < whole; p += chains)
         unrolled<chains>([&](auto i)
-                             FOVEA_LAMBDA { maximum[i] = max(vector::load(from + (p + i) * step), maximum[i]); });
-    for (; p < packs; ++p) maximum[0] = max(vector::load(from + p * step), maximum[0]);
+                             FOVEA_LAMBDA { maximum[i] = max(maximum[i], vector::load(from + (p + i) * step)); });
+    for (; p < packs; ++p) maximum[0] = max(maximum[0], vector::load(from + p * step));
 }
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t step) {
@@ -93,7 +93,7 @@ FOVEA_INLINE bool max_of_finite_packs(T const* from, index_t packs, index_t step
     });
     auto const look = [&](index_t p, index_t i) FOVEA_LAMBDA {
         auto const x = vector::load(from + p * step);
-        maximum[i] = max(x, maximum[i]);
+        maximum[i] = max(maximum[i], x);
         probe[i] = fma(x, vector(T{0}), probe[i]);
     };
     index_t p = 0;

@@ -183,7 +183,7 @@ FOVEA_INLINE void transform_vectors(Pointwise const pointwise, Predicate const p
             score = select(exists && evaluate_in_lanes<T, Arch, Exact>(predicate, here), score, vector(excluded<T>));
         }
         if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
-        if constexpr (InLanes) maximum = max(score, maximum);
+        if constexpr (InLanes) maximum = max(maximum, score);
     }
     if constexpr (InLanes) maximum.store(at.row_max);
 }

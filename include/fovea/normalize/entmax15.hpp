@@ -42,7 +42,7 @@ struct entmax15_t : stage<role::normalizer> {
         Row few = row;
         bool all = true;
         auto const excess = [&tau, greatest](auto const& s_j)
-                                FOVEA_LAMBDA { return operations::max::apply(T(0), (s_j - greatest) * T(0.5) - tau); };
+                                FOVEA_LAMBDA { return operations::max::apply((s_j - greatest) * T(0.5) - tau, T(0)); };
         T share = 0;  // what tau was rounded by
         bool rising = true;
         for (int left = std::numeric_limits<T>::digits * 8; rising && left > 0; --left) {  // some ten steps
@@ -66,7 +66,7 @@ struct entmax15_t : stage<role::normalizer> {
             using V = std::remove_cvref_t<decltype(s_j)>;
             V const x = excess(s_j);
             return operations::square::apply(
-                V(operations::select::apply(x == V(T(0)), x, V(operations::max::apply(T(0), x + share)))));
+                V(operations::select::apply(x == V(T(0)), x, V(operations::max::apply(x + share, T(0))))));
         });
     }
 

@@ -42,7 +42,7 @@ struct softmax_t : stage<role::normalizer> {
         T rescale = T(1);
         if (row.any_above(s.max + T(slack))) {  // also for the first keys: any score is above -inf
             T const before = s.max;
-            s.max = operations::max::apply(before, row.max());
+            s.max = operations::max::apply(row.max(), before);
             rescale = exponential::rescaling(before, s.max);
         }
         auto const power = exponential::power_below(s.max);

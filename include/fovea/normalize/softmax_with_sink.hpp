@@ -25,7 +25,7 @@ struct softmax_beside : softmax_t {
     template <class T>
     T log_sum(state<T> const& s) const {
         T const with = static_cast<T>(sink), without = softmax_t::log_sum(s);
-        T const most = operations::max::apply(with, without);
+        T const most = operations::max::apply(without, with);
         T const sum = operations::exp::apply(T(with - most)) + operations::exp::apply(T(without - most));
         return operations::select::apply(s.sum == T(0), without, T(most + operations::log::apply(sum)));
     }
@@ -43,8 +43,8 @@ private:
     template <class T>
     constexpr std::pair<T, T> sink_and_rest(state<T> const& s) const {
         T const above = static_cast<T>(sink) - s.max;
-        T const scale = operations::exp::apply(T(-operations::max::apply(above, T(0))));
-        T const all = s.sum * scale + operations::exp::apply(T(operations::min::apply(above, T(0))));
+        T const scale = operations::exp::apply(T(-operations::max::apply(T(0), above)));
+        T const all = s.sum * scale + operations::exp::apply(T(operations::min::apply(T(0), above)));
         return {operations::select::apply(s.sum == T(0), T(0), all), scale};
     }
 };

@@ -57,7 +57,7 @@ struct sparsemax_t : stage<role::normalizer> {
         // The rounding of tau is small beside it, not beside weights of which there are many: all that are above 0
         // share it.
         auto const above_tau = [greatest, tau](auto const& s_j)
-                                   FOVEA_LAMBDA { return operations::max::apply(T(0), (s_j - greatest) - tau); };
+                                   FOVEA_LAMBDA { return operations::max::apply((s_j - greatest) - tau, T(0)); };
         auto const found = few.sums([above_tau](auto const& s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             V const w = above_tau(s_j);
@@ -68,7 +68,7 @@ struct sparsemax_t : stage<role::normalizer> {
         row.map_from(greatest + tau, [above_tau, share](auto s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             V const w = above_tau(s_j);
-            return operations::select::apply(w == V(T(0)), w, V(operations::max::apply(T(0), w + share)));
+            return operations::select::apply(w == V(T(0)), w, V(operations::max::apply(w + share, T(0))));
         });
     }
 

@@ -23,7 +23,7 @@ struct tanh_of_product {
     static constexpr std::string_view name = "tanh_of_product";
     FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         decltype(a * b) const largest(1e18);  // gives 1, as all above it; the reciprocal of inf may be NaN
-        return 1 - 2 * reciprocal(1 + min(largest, a * b));
+        return 1 - 2 * reciprocal(1 + min(a * b, largest));
     }
 };
 

@@ -146,13 +146,9 @@ struct recorded {
 
     // Where two branches meet: docs/language.md, "Derivatives".
     friend recorded select(bool condition, recorded const& a, recorded const& b) { return condition ? a : b; }
-    friend recorded max(recorded const& a, recorded const& b) { return a.value >= b.value ? a : b; }
-    friend recorded min(recorded const& a, recorded const& b) { return a.value <= b.value ? a : b; }
-    template <class Number>
-        requires std::is_arithmetic_v<Number>
-    friend recorded min(Number a, recorded const& b) {  // of elu and leaky_relu
-        return recorded(a).value < b.value ? recorded(a) : b;
-    }
+    friend recorded max(recorded const& a, recorded const& b) { return a.value < b.value ? b : a; }
+    friend recorded min(recorded const& a, recorded const& b) { return b.value < a.value ? b : a; }
+    friend recorded positive_part(recorded const& a) { return a.value <= 0 ? recorded(0) : a; }
     friend recorded abs(recorded const& a) {
         double const slope = a.value > 0 ? 1 : a.value < 0 ? -1 : 0;
         return of(std::abs(a.value), a, slope);

@@ -89,9 +89,9 @@ struct pack {
     FOVEA_INLINE friend pack fma(pack const& a, pack const& b, pack const& c) {
         return {operations::fma(a.value, b.value, c.value)};
     }
-    /// Minimum and maximum; b where either is NaN: max(next, maximum) leaves NaN out of a running maximum.
-    FOVEA_INLINE friend pack min(pack const& a, pack const& b) { return {operations::min(a.value, b.value)}; }
-    FOVEA_INLINE friend pack max(pack const& a, pack const& b) { return {operations::max(a.value, b.value)}; }
+    /// Minimum and maximum; as in std::max, a where either is NaN: max(maximum, next) leaves NaN out of a running one.
+    FOVEA_INLINE friend pack min(pack const& a, pack const& b) { return {operations::min(b.value, a.value)}; }
+    FOVEA_INLINE friend pack max(pack const& a, pack const& b) { return {operations::max(b.value, a.value)}; }
     FOVEA_INLINE friend pack select(mask const& m, pack const& a, pack const& b) {
         return {operations::select(m.value, a.value, b.value)};
     }

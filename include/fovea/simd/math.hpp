@@ -90,8 +90,8 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
     constexpr bool any_exponent = lanes_of<T, Arch>::scales_any_exponent;
     constexpr T lowest = sizeof(T) == 4 ? T(any_exponent ? -104 : -88) : T(any_exponent ? -746 : -709);
     constexpr T highest_exponent = std::numeric_limits<T>::max_exponent - 1;  // above it exp(r) grows instead
-    auto const clamped = max(vector(lowest), x);
-    auto const n = min(vector(highest_exponent), floor(clamped * detail::log2_e<T>));
+    auto const clamped = max(x, vector(lowest));
+    auto const n = min(floor(clamped * detail::log2_e<T>), vector(highest_exponent));
     auto const r = detail::cody_waite_remainder(n, clamped);
     auto const power = detail::expm1_of_reduced(r) + T{1};
     if constexpr (any_exponent) return lanes_of<T, Arch>::scale(power, n);
@@ -110,7 +110,7 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
         else return lane_operations::scale(polynomial(lane_operations::fraction(x), detail::exp2_coefficients<T>), x);
     } else {
         constexpr T lowest = sizeof(T) == 4 ? T(-127) : T(-1023), highest = sizeof(T) == 4 ? T(128) : T(1024);
-        auto const clamped = min(vector(highest), max(vector(lowest), x));
+        auto const clamped = min(max(x, vector(lowest)), vector(highest));
         auto const n = floor(clamped);
         return opaque(polynomial(clamped - n, detail::exp2_coefficients<T>)) * lane_operations::two_to(n);
     }
@@ -129,7 +129,7 @@ FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
     using lane_operations = lanes_of<T, Arch>;
     if constexpr (sizeof(T) == 4) {
         constexpr T largest = T(9.70406055);  // 14 ln(2), where e is a power of two; beyond it the result rounds to 1
-        auto const within = max(vector(-largest), min(vector(largest), x));
+        auto const within = max(min(x, vector(largest)), vector(-largest));
         auto const n = floor(fma(within, vector(2 * detail::log2_e<T>), vector(T(0.5))));  // the nearest integer
         auto const r = detail::cody_waite_remainder(n, within, T(0.5));
         auto const of_r = fma(r * r, polynomial(r, detail::half_expm1_coefficients), r);
@@ -138,7 +138,7 @@ FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
         auto const e = fma(two_n, of_r, of_n);
         return lane_operations::quotient(e, e + T{1});
     } else {
-        auto const twice = min(vector(T(21)), abs(x)) * T{2};  // beyond it the result rounds to 1
+        auto const twice = min(abs(x), vector(T(21))) * T{2};  // beyond it the result rounds to 1
         auto const n = floor(twice * detail::log2_e<T>), two_n = lane_operations::two_to(n);
         auto const e = fma(two_n, detail::expm1_of_reduced(detail::cody_waite_remainder(n, twice)), two_n - T{1});
         auto const magnitude = lane_operations::quotient(e, e + T{2});
@@ -160,7 +160,7 @@ template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> erf(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
     if constexpr (sizeof(T) == 4) {
-        auto const magnitude = min(vector(4.0f), abs(x));  // beyond 4 the result rounds to 1
+        auto const magnitude = min(abs(x), vector(4.0f));  // beyond 4 the result rounds to 1
         auto const small = fma(x, polynomial(x * x, detail::erf_coefficients), x);
         auto const large = vector(1.0f) - exp2(-polynomial(magnitude, detail::erfc_exponent_coefficients));
         return select(magnitude < vector(1.0f), small, select(x < vector(0.0f), -large, large));

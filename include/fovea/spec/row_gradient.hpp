@@ -42,8 +42,8 @@ struct dual {
 
     // At a kink: that of `derivative`.
     friend constexpr dual select(bool condition, dual const& a, dual const& b) { return condition ? a : b; }
-    friend constexpr dual max(dual const& a, dual const& b) { return a.value >= b.value ? a : b; }
-    friend constexpr dual min(dual const& a, dual const& b) { return a.value <= b.value ? a : b; }
+    friend constexpr dual max(dual const& a, dual const& b) { return a.value < b.value ? b : a; }
+    friend constexpr dual min(dual const& a, dual const& b) { return b.value < a.value ? b : a; }
     friend constexpr dual abs(dual const& a) {
         return a.value > 0 ? a : a.value < 0 ? -a : dual{a.value == 0 ? Real(0) : a.value, Real(0)};
     }

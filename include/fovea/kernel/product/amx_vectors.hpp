@@ -207,7 +207,7 @@ private:
     FOVEA_INLINE static void store_maxima(lane_sums<T> const& all, c_array<vector, N> const& greatest) {
         unrolled<N>([&](auto n) FOVEA_LAMBDA {
             T* const to = all.row_max + n() * side;
-            max(greatest[n()], vector::load(to)).store(to);
+            max(vector::load(to), greatest[n()]).store(to);
         });
     }
 };

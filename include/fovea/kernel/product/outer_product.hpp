@@ -150,7 +150,7 @@ public:
         [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
             ((maximum[V] = vector::load(to + V * lanes)), ...);
             [&]<int... I>(indices<I...>)
-                FOVEA_LAMBDA { ((maximum[I % NV] = max(sum_[I], maximum[I % NV])), ...); }(all{});
+                FOVEA_LAMBDA { ((maximum[I % NV] = max(maximum[I % NV], sum_[I])), ...); }(all{});
             (maximum[V].store(to + V * lanes), ...);
         }(std::make_integer_sequence<int, NV>{});
     }

@@ -122,7 +122,7 @@ struct gradient_tile<Blocking> {
                                  row_statistics<blocking>& of) {
         for_lanes(s, [&](index_t lane, block const& part) {
             auto const before = vector::load(of.max + lane);
-            auto const most = max(vector::load(s.row_max + lane), before);
+            auto const most = max(before, vector::load(s.row_max + lane));
             auto const power = exponential::power_below(most);
             T const* const products = dot.part(part.first - s.first, part.count).scores;
             vector sum(T{0}), delta(T{0});
