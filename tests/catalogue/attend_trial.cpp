@@ -161,9 +161,9 @@ void open_undecided(definition const& by, attend_engine const& computed, drawn_c
     }
 }
 
-/// bfloat16 weights meet bfloat16 values: sum of weights times the size of values, rounded.
-std::vector<double> bfloat16_room(drawn_call const& call, std::vector<visibility> const& visible,
-                                  definition const& by) {
+/// The room of weights that are rounded by a share of them: that of the sum of weights times the size of values.
+std::vector<double> room_of_weights(drawn_call const& call, std::vector<visibility> const& visible,
+                                    definition const& by, double share) {
     auto const& e = call.extents.result;
     std::vector<double> room(static_cast<std::size_t>(e[0] * e[1] * call.n.queries * e[3]));
     for (std::size_t s = 0; s < call.sequences.size(); ++s) {
@@ -180,7 +180,7 @@ std::vector<double> bfloat16_room(drawn_call const& call, std::vector<visibility
                     index_t const of = call.head_in(call.extents.value, h);
                     for (index_t c = 0; w != 0 && c < e[3]; ++c)
                         room[static_cast<std::size_t>(row * e[3] + c)] +=
-                            0x1.04p-8 * std::abs(w * call.value->get(call.value_place(b, of, at.first_key + j, c)));
+                            share * std::abs(w * call.value->get(call.value_place(b, of, at.first_key + j, c)));
                 }
             }
     }
@@ -235,8 +235,10 @@ std::string broken_law(definition const& by, attend_engine const& computed, draw
     int const first = thread_counts[from.between(0, 3)];
     make_dirty(scratch, first);
     run(first, scratch);
+    // bfloat16 weights meet bfloat16 values, and weights in two such parts those of results in float16.
     bool const all_bfloat16 = computed.types.value == stored::bfloat16 && computed.types.result == stored::bfloat16;
-    auto const room = all_bfloat16 && by.adds ? bfloat16_room(call, visible, by) : std::vector<double>{};
+    double const share = all_bfloat16 ? 0x1.04p-8 : computed.types.result == stored::float16 ? 0x1.04p-17 : 0;
+    auto const room = share > 0 && by.adds ? room_of_weights(call, visible, by, share) : std::vector<double>{};
     comparison{loss.result, computed.in_double, &open.result, room.empty() ? nullptr : &room}("result", to.result,
                                                                                               expected.result);
     if (to.lse) comparison{loss.lse, computed.in_double, &open.heads, nullptr, 1}("lse", *to.lse, expected.lse);
