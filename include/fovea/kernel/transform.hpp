@@ -5,6 +5,7 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/packing.hpp>
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/spec/row.hpp>
 
 #include <algorithm>
@@ -77,6 +78,9 @@ struct rows_in_lanes {
     }
 };
 
+/// Keys whose elements are transposed at once, at most.
+inline constexpr index_t keys_of_tile = 64;
+
 /// The elements of rows at some keys: (keys, lanes). Integers keep their bits, and true is 1. A key outside of the
 /// table stands for the nearest one inside.
 template <class T, class Arch, class Element>
@@ -95,6 +99,7 @@ template <class T, class Arch, class Element>
         } else if constexpr (conditions) {
             return select(load_mask<T, Arch>(from, left), vector(T{1}), vector(T{0}));
         } else {
+            prefetch_to_l2<vector::lanes>(from + keys_of_tile);  // of the next tile: rows are pages apart
             return load_as<T, Arch>(from, left);
         }
     };
@@ -113,7 +118,7 @@ template <class T, class Arch, class Element>
 /// The elements that `Count` reads of tables of pairs have at some keys: (reads, keys, lanes).
 template <class T, class Arch, index_t Count>
 struct pair_tiles {
-    static constexpr index_t lanes = pack<T, Arch>::lanes, most_keys = 64;
+    static constexpr index_t lanes = pack<T, Arch>::lanes, most_keys = keys_of_tile;
     using places = std::array<T const*, static_cast<std::size_t>(Count)>;  // of each read
 
     alignas(64) T elements[std::size_t{Count * most_keys * lanes}];
