@@ -168,6 +168,7 @@ struct query_lanes_blocking {
     static constexpr bool pads_keys = false;
     static constexpr bool reads_in_place(index_t, index_t) { return true; }  // rows of so many features
     static constexpr bool packs_values = false;
+    static constexpr bool cuts_when_due = true;                     // less than a panel: driver/dense/score_tile.hpp
     static constexpr index_t panel = granules_per_panel * granule;  // keys
     static constexpr index_t panels = 128 / panel;                  // of a block of keys
     static constexpr index_t block_keys = panels * panel;
@@ -232,6 +233,8 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
         return features % tile_elements == 0 && alignment % cache_line == 0;
     }
     static constexpr bool packs_values = true;
+    /// Sums are rounded where pieces of a run end, so what is cut must not depend on the tiles before.
+    static constexpr bool cuts_when_due = false;
     static constexpr bool pipelines = arch::multiplies_beside_vectors<Arch>;
     static constexpr index_t steps_for(index_t features) {
         return Parts::query * round_up(features, tile_elements) / 2;

@@ -106,7 +106,7 @@ public:
         if (!has_rest && !to.finds_max) scores.row_max = nullptr;
         if constexpr (in_lanes) {
             index_t const vectors = rows_.width / Blocking::lanes;
-            if (trims && vectors > 1 && at.cuts->is_due())
+            if (trims && vectors > 1 && (!Blocking::cuts_when_due || at.cuts->is_due()))
                 to.pieces.cut(vectors, mask, from, at, [&](vector_run const& of) {
                     return rows_.span(call, of.first * Blocking::lanes, of.last * Blocking::lanes);
                 });
