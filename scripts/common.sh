@@ -42,6 +42,11 @@ packages_for() {
     esac
 }
 
+# The sources of the tests of a word, from tests/ on down. Entries of the catalogue are none: its tests loop over them.
+files_of_test() {
+    find tests -mindepth 2 -name "$1.cpp" -not -path 'tests/catalogue/entries/*' | sort
+}
+
 say() {
     printf '\n== %s\n' "$*"
 }
