@@ -40,16 +40,6 @@ FOVEA_INLINE void between_steps(Steps* steps, index_t count, F const& f) {
     f(index_t{0}, count);
 }
 
-/// Whether any score of some packs is excluded.
-template <class T, class Arch>
-FOVEA_INLINE bool any_excluded(T const* scores, index_t packs) {
-    using vector = pack<T, Arch>;
-    auto found = lane_mask<T, Arch>::none();
-    for (index_t p = 0; p < packs; ++p)
-        found = found || vector::load(scores + p * vector::lanes) == vector(excluded<T>);
-    return found.any();
-}
-
 /// A pack of scores becomes f of it; 0 for excluded ones, unless the normalizer says that f gives that itself.
 template <class Normalize, class T, class Arch, class F>
 FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
@@ -64,6 +54,20 @@ FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
 
 /// Sums, or maxima, that run side by side: a single one would wait for the latency of each addition.
 inline constexpr int chains = 4;
+
+/// Whether any score of some packs is excluded: the least of them is then, since NaN is never less.
+template <class T, class Arch>
+FOVEA_INLINE bool any_excluded(T const* scores, index_t packs) {
+    using vector = pack<T, Arch>;
+    c_array<vector, chains> least;
+    unrolled<chains>([&](auto i) FOVEA_LAMBDA { least[i] = vector(T{0}); });
+    T const* const last = scores + packs * vector::lanes;
+    for (index_t left = packs; left >= chains; left -= chains, scores += chains * vector::lanes)
+        unrolled<chains>([&](auto i)
+                             FOVEA_LAMBDA { least[i] = min(least[i], vector::load(scores + i * vector::lanes)); });
+    for (; scores != last; scores += vector::lanes) least[0] = min(least[0], vector::load(scores));
+    return (min(min(least[0], least[1]), min(least[2], least[3])) == vector(excluded<T>)).any();
+}
 
 /// The maxima of each lane over `packs` packs, one every `step` elements: of every fourth pack, and then of all.
 template <class T, class Arch>

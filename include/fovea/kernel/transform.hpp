@@ -118,10 +118,10 @@ template <class T, class Arch, class Element>
 /// The elements that `Count` reads of tables of pairs have at some keys: (reads, keys, lanes).
 template <class T, class Arch, index_t Count>
 struct pair_tiles {
-    static constexpr index_t lanes = pack<T, Arch>::lanes, most_keys = keys_of_tile;
+    static constexpr index_t lanes = pack<T, Arch>::lanes;
     using places = std::array<T const*, static_cast<std::size_t>(Count)>;  // of each read
 
-    alignas(64) T elements[std::size_t{Count * most_keys * lanes}];
+    alignas(64) T elements[std::size_t{Count * keys_of_tile * lanes}];
 
     /// Rows that are equal share their elements: a table that is added to a score may also exclude pairs.
     template <class Pairs, class Rows>
@@ -138,7 +138,7 @@ struct pair_tiles {
                 if (filled[n] == nullptr) {
                     transpose_keys(own, first_key, count, to);
                     filled[n] = to;
-                    to += most_keys * lanes;
+                    to += keys_of_tile * lanes;
                 }
                 self(self, before..., own);
             }
@@ -216,8 +216,8 @@ FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predica
         detail::transform_vectors<Masked, false, T, Arch>(indices.pointwise, indices.predicate, row, rows, at);
     } else {
         pair_tiles<T, Arch, pairs> tiles;
-        for (index_t n = 0; n < at.count; n += tiles.most_keys) {
-            auto const some = at.part(n, std::min(at.count - n, tiles.most_keys));
+        for (index_t n = 0; n < at.count; n += keys_of_tile) {
+            auto const some = at.part(n, std::min(at.count - n, keys_of_tile));
             auto const elements = tiles.fill(indices.pairs, row, rows, some.first_key, some.count);
             detail::transform_vectors<Masked, false, T, Arch>(indices.pointwise, indices.predicate, row, rows, some,
                                                               elements);

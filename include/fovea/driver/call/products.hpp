@@ -265,27 +265,36 @@ void store_transposed(result_rows<T, Element> const& rows) {
     using vector = kernel::pack<T, Arch>;
     constexpr int lanes = static_cast<int>(vector::lanes);
     auto const factor = vector::load(rows.factors);
+    auto const each = [&](auto const& f) FOVEA_LAMBDA { kernel::unrolled<lanes>(f); };  // kept in registers
+    auto const store_to = [&](auto const& to, index_t count) FOVEA_LAMBDA {
+        for (index_t c = 0; c < rows.features; c += lanes) {
+            index_t const left = rows.features - c;
+            vector block[vector::lanes];
+            T const* const from = rows.sums + c * rows.width;
+            auto const sum = [&](index_t i) FOVEA_LAMBDA { return vector::load(from + i * rows.width) * factor; };
+            if (left >= lanes) each([&](index_t i) FOVEA_LAMBDA { block[i] = sum(i); });
+            else each([&](index_t i) FOVEA_LAMBDA { block[i] = i < left ? sum(i) : vector(T{0}); });
+            kernel::lanes_of<T, Arch>::transpose(block);
+            if (left >= lanes) {
+                each([&](index_t r) FOVEA_LAMBDA {
+                    if (r < count) kernel::store_as<T, Arch>(block[r], to(r) + c, vector::lanes);
+                });
+            } else {
+                vector copy[vector::lanes];
+                each([&](index_t r) FOVEA_LAMBDA { copy[r] = block[r]; });
+                for (index_t r = 0; r < count; ++r) kernel::store_as<T, Arch>(copy[r], to(r) + c, left);
+            }
+        }
+    };
+    if (rows.count == lanes && rows.to.heads == 1) {  // no address is kept, and no row is asked for
+        auto const first = rows.to(0);
+        auto const stride = rows.to.position_stride;
+        store_to([=](index_t r) FOVEA_LAMBDA { return first + r * stride; }, lanes);
+        return;
+    }
     Element* to[vector::lanes];
     for (index_t r = 0; r < rows.count; ++r) to[r] = rows.to(r);
-    for (index_t c = 0; c < rows.features; c += lanes) {
-        index_t const left = rows.features - c;
-        vector block[vector::lanes];
-        auto const each = [&](auto const& f) FOVEA_LAMBDA { kernel::unrolled<lanes>(f); };  // kept in registers
-        auto const sum = [&](index_t i)
-                             FOVEA_LAMBDA { return vector::load(rows.sums + (c + i) * rows.width) * factor; };
-        if (left >= lanes) each([&](index_t i) FOVEA_LAMBDA { block[i] = sum(i); });
-        else each([&](index_t i) FOVEA_LAMBDA { block[i] = i < left ? sum(i) : vector(T{0}); });
-        kernel::lanes_of<T, Arch>::transpose(block);
-        if (left >= lanes) {
-            each([&](index_t r) FOVEA_LAMBDA {
-                if (r < rows.count) kernel::store_as<T, Arch>(block[r], to[r] + c, vector::lanes);
-            });
-        } else {
-            vector copy[vector::lanes];
-            each([&](index_t r) FOVEA_LAMBDA { copy[r] = block[r]; });
-            for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(copy[r], to[r] + c, left);
-        }
-    }
+    store_to([&](index_t r) FOVEA_LAMBDA { return to[r]; }, rows.count);
 }
 
 /// packed_products: the products of a tile with a key, or a feature of a value, in each lane, with operands in the
