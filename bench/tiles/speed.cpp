@@ -19,15 +19,6 @@
 #include <string_view>
 #include <vector>
 
-/// The unit without products beside vectors: scores of a tile, their weights, its values, one after the other.
-namespace fovea::FOVEA_SET::arch {
-struct amx_in_turn : avx512_amx {
-    static constexpr std::string_view name = "avx512_amx, one after the other";
-};
-template <>
-inline constexpr bool multiplies_beside_vectors<amx_in_turn> = false;
-}  // namespace fovea::FOVEA_SET::arch
-
 using namespace fovea;
 
 namespace {
@@ -148,7 +139,6 @@ void report_attention(char const* name, Spec const& spec, ByParts const& by_part
     run(arch::avx512{}, spec, by_floats);
     if constexpr (plan::multiplies_as_stored<float, arch::avx512_bf16, Element>)
         run(arch::avx512_bf16{}, spec, by_unit);
-    run(arch::amx_in_turn{}, by_parts, by_unit);
     run(arch::avx512_amx{}, by_parts, by_unit);
     report_farthest(by_unit, by_floats);
 }

@@ -129,12 +129,9 @@ std::string explain_traversal(plan::call_plan const& how, operand_shapes const& 
     if (how.by == traversal::listed_keys)
         return std::string("one query at a time, heads innermost, normalized ")
              + (how.heads_in_lanes ? "a head in each lane" : "one after the other");
-    constexpr char const* by_unit = arch::multiplies_beside_vectors<Arch>
-                                      ? "products by the matrix unit, of scores beside the weights of the tile before"
-                                      : "products by the matrix unit";
     std::string text = "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key") + ", a "
                      + (how.by == traversal::query_lanes ? "query" : "key") + " in each lane, "
-                     + (how.matrix_unit ? std::string(by_unit)
+                     + (how.matrix_unit ? std::string("products by the matrix unit")
                                         : number(how.sums) + " of " + number(Arch::registers) + " registers hold sums");
     if (how.by == traversal::split_keys) text += "; the keys in " + number(how.splits.count(), "part") + ", merged";
     return text;

@@ -8,7 +8,7 @@
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/key_lanes_sums.hpp>
 #include <fovea/driver/dense/pass/engine.hpp>
-#include <fovea/driver/dense/pass/pipelined_online.hpp>
+#include <fovea/driver/dense/pass/online.hpp>
 #include <fovea/driver/dense/pass/shown_scores.hpp>
 #include <fovea/driver/dense/query_lanes_scores.hpp>
 #include <fovea/driver/dense/query_lanes_sums.hpp>
@@ -48,8 +48,7 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
             using lanes = query_lanes_of<Call>;
             context_of<Call, lanes> context(how, spec, operands);
             context.known = &known;
-            return dense_loop<typename online_of<lanes>::type>(context).run(executor, scratch,
-                                                                            outputs_reduce_over_queries);
+            return dense_loop<online<lanes>>(context).run(executor, scratch, outputs_reduce_over_queries);
         }
     using lanes = key_lanes_of<Call>;
     context_of<Call, lanes> context(how, spec, operands);

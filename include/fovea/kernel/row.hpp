@@ -223,8 +223,7 @@ private:
 
 /// Rows whose vectors are `stride` elements apart; where a vector holds several elements of each row, these are
 /// `period` lanes apart. One number for each row, such as its maximum, is a vector here, equal in all lanes of a row.
-/// Weights are made beside other work where there is some.
-template <class T, class Arch, class Normalize, class Steps = no_steps>
+template <class T, class Arch, class Normalize>
 struct lane_rows {
     using vector = pack<T, Arch>;
     using value_type = vector;
@@ -235,7 +234,6 @@ struct lane_rows {
     index_t stride;              // elements from one to the next
     index_t period;              // lanes, a power of two
     T const* row_max = nullptr;  // the maximum of each lane over all packs, where it is known
-    Steps* beside = nullptr;
 
     FOVEA_INLINE vector max() const {
         using std::max;  // hides the member
@@ -245,13 +243,11 @@ struct lane_rows {
 
     template <class F>
     FOVEA_INLINE void map(F f) const {
-        between_steps(beside, packs, [&](index_t p, index_t last) FOVEA_LAMBDA {
-            for (; p < last; ++p) weight(f, scores + p * stride);
-        });
+        for (index_t p = 0; p < packs; ++p) weight(f, scores + p * stride);
     }
     template <class F>
     FOVEA_INLINE vector map_and_sum(F f) const {
-        return over_row(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, stride, beside),
+        return over_row(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, stride),
                         [](vector const& a, vector const& b) FOVEA_LAMBDA { return a + b; });
     }
     FOVEA_INLINE void rescale(vector const& factor) const {
@@ -262,7 +258,7 @@ struct lane_rows {
             auto const score = vector::load(scores + p * stride);
             select(score < limit, vector(excluded<T>), score).store(scores + p * stride);
         }
-        return {scores, packs, stride, period, nullptr, beside};
+        return {scores, packs, stride, period};
     }
 
 private:

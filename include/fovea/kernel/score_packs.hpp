@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Maxima, weights and sums of packs of scores, with keys or with rows in lanes, and steps of other work between them.
+// Maxima, weights and sums of packs of scores, with keys or with rows in lanes.
 #pragma once
 
 #include <fovea/core/index.hpp>
@@ -12,33 +12,6 @@
 #include <type_traits>
 
 namespace fovea::FOVEA_SET::kernel {
-
-/// Work in steps: the next one may be the last, after which there is nothing left to do.
-struct interleaved_steps {
-    void (*step)(interleaved_steps&);
-
-    void next() { step(*this); }
-};
-/// No such work.
-struct no_steps {};
-
-/// Packs between two steps: they take longer than the products of a step, and about half of them fit the reorder buffer
-/// of a processor beside these.
-inline constexpr index_t packs_per_step = 64;
-
-/// Calls f(first, last) for all of `count` packs; some at a time, a step before each, where there is other work.
-template <class Steps, class F>
-FOVEA_INLINE void between_steps(Steps* steps, index_t count, F const& f) {
-    if constexpr (!std::is_same_v<Steps, no_steps>)
-        if (steps != nullptr) {
-            for (index_t first = 0; first < count; first += packs_per_step) {
-                steps->next();
-                f(first, std::min(first + packs_per_step, count));
-            }
-            return;
-        }
-    f(index_t{0}, count);
-}
 
 /// A pack of scores becomes f of it; 0 for excluded ones, unless the normalizer says that f gives that itself.
 template <class Normalize, class T, class Arch, class F>
@@ -55,17 +28,22 @@ FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
 /// Sums, or maxima, that run side by side: a single one would wait for the latency of each addition.
 inline constexpr int chains = 4;
 
+/// Calls f(chain, address) for each of `packs` packs, one every `step` elements; every fourth is of the same chain.
+template <class T, class F>
+FOVEA_INLINE void over_chains(T* from, index_t packs, index_t step, F const& f) {
+    for (; packs >= chains; packs -= chains, from += chains * step)
+        unrolled<chains>([&](auto i) FOVEA_LAMBDA { f(i, from + i * step); });
+    for (; packs > 0; --packs, from += step) f(std::integral_constant<int, 0>{}, from);
+}
+
 /// Whether any score of some packs is excluded: the least of them is then, since NaN is never less.
 template <class T, class Arch>
 FOVEA_INLINE bool any_excluded(T const* scores, index_t packs) {
     using vector = pack<T, Arch>;
     c_array<vector, chains> least;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { least[i] = vector(T{0}); });
-    T const* const last = scores + packs * vector::lanes;
-    for (index_t left = packs; left >= chains; left -= chains, scores += chains * vector::lanes)
-        unrolled<chains>([&](auto i)
-                             FOVEA_LAMBDA { least[i] = min(least[i], vector::load(scores + i * vector::lanes)); });
-    for (; scores != last; scores += vector::lanes) least[0] = min(least[0], vector::load(scores));
+    over_chains(scores, packs, vector::lanes,
+                [&](auto i, T const* at) FOVEA_LAMBDA { least[i] = min(least[i], vector::load(at)); });
     return (min(min(least[0], least[1]), min(least[2], least[3])) == vector(excluded<T>)).any();
 }
 
@@ -74,11 +52,8 @@ template <class T, class Arch>
 FOVEA_INLINE void maxima_of_packs(T const* from, index_t packs, index_t step, c_array<pack<T, Arch>, chains>& maximum) {
     using vector = pack<T, Arch>;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { maximum[i] = vector(excluded<T>); });
-    index_t p = 0;
-    for (index_t const whole = packs - packs % chains; p < whole; p += chains)
-        unrolled<chains>([&](auto i)
-                             FOVEA_LAMBDA { maximum[i] = max(maximum[i], vector::load(from + (p + i) * step)); });
-    for (; p < packs; ++p) maximum[0] = max(maximum[0], vector::load(from + p * step));
+    over_chains(from, packs, step,
+                [&](auto i, T const* at) FOVEA_LAMBDA { maximum[i] = max(maximum[i], vector::load(at)); });
 }
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t step) {
@@ -95,15 +70,11 @@ FOVEA_INLINE bool max_of_finite_packs(T const* from, index_t packs, index_t step
         maximum[i] = vector(excluded<T>);
         probe[i] = vector(T{0});
     });
-    auto const look = [&](index_t p, index_t i) FOVEA_LAMBDA {
-        auto const x = vector::load(from + p * step);
+    over_chains(from, packs, step, [&](auto i, T const* at) FOVEA_LAMBDA {
+        auto const x = vector::load(at);
         maximum[i] = max(maximum[i], x);
         probe[i] = fma(x, vector(T{0}), probe[i]);
-    };
-    index_t p = 0;
-    for (index_t const whole = packs - packs % chains; p < whole; p += chains)
-        unrolled<chains>([&](auto i) FOVEA_LAMBDA { look(p + i, i); });
-    for (; p < packs; ++p) look(p, 0);
+    });
     greatest = max(max(maximum[0], maximum[1]), max(maximum[2], maximum[3]));
     auto const all = (probe[0] + probe[1]) + (probe[2] + probe[3]);
     return !(!(all == vector(T{0}))).any();
@@ -123,29 +94,24 @@ FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
 
 /// Packs of scores, at most packs_in_sequence, in one chain a quarter of that, become weights, f of themselves; returns
 /// the sum of each lane.
-template <class Normalize, class T, class Arch, class F, class Steps>
-FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step, Steps* beside) {
+template <class Normalize, class T, class Arch, class F>
+FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
     c_array<vector, chains> sum;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
-    static_assert(packs_per_step % chains == 0);
-    index_t const whole = plan::compiled.side_by_side ? packs - packs % chains : 0;
-    between_steps(beside, whole, [&](index_t p, index_t last) FOVEA_LAMBDA {
-        for (; p < last; p += chains)
-            unrolled<chains>([&](auto i) FOVEA_LAMBDA {
-                sum[i] = sum[i] + weigh_pack<Normalize, T, Arch>(f, from + (p + i) * step);
-            });
-    });
-    for (index_t p = whole; p < packs; ++p) sum[0] = sum[0] + weigh_pack<Normalize, T, Arch>(f, from + p * step);
+    auto const weigh = [&](auto i, T* at) FOVEA_LAMBDA { sum[i] = sum[i] + weigh_pack<Normalize, T, Arch>(f, at); };
+    if constexpr (plan::compiled.side_by_side) over_chains(from, packs, step, weigh);
+    else
+        for (index_t p = 0; p < packs; ++p) weigh(std::integral_constant<int, 0>{}, from + p * step);
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/// Makes weights of any number of packs of scores, beside other work, and returns their sum.
-template <class Normalize, class T, class Arch, class F, class Steps = no_steps>
-FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step, Steps* beside = nullptr) {
+/// Makes weights of any number of packs of scores, and returns their sum.
+template <class Normalize, class T, class Arch, class F>
+FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step) {
     constexpr index_t some = plan::compiled.side_by_side ? packs_in_sequence : packs_in_sequence / chains;
     return sum_of_packs<some, pack<T, Arch>>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
-        return weigh_and_sum_some<Normalize, T, Arch>(f, from + first * step, n, step, beside);
+        return weigh_and_sum_some<Normalize, T, Arch>(f, from + first * step, n, step);
     });
 }
 

@@ -235,7 +235,6 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
     static constexpr bool packs_values = true;
     /// Sums are rounded where pieces of a run end, so what is cut must not depend on the tiles before.
     static constexpr bool cuts_when_due = false;
-    static constexpr bool pipelines = arch::multiplies_beside_vectors<Arch>;
     static constexpr index_t steps_for(index_t features) {
         return Parts::query * round_up(features, tile_elements) / 2;
     }
@@ -249,14 +248,9 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
 template <class T, class Arch, class Element, class Parts>
 struct matrix_unit_gradient_blocking : matrix_unit_blocking<T, Arch, Element, Parts> {
     using base = matrix_unit_blocking<T, Arch, Element, Parts>;
-    static constexpr bool pipelines = false;
     static constexpr index_t vectors = index_t{4} * base::nv, rows = vectors * base::lanes;
     static constexpr index_t block_rows = 2 * rows;
     static constexpr index_t states = vectors;
 };
-
-/// Whether a blocking multiplies scores of a tile while vectors make weights of those of the tile before.
-template <class Blocking>
-concept pipelined = requires { requires Blocking::pipelines; };
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -86,10 +86,6 @@ inline constexpr bool has_matrix_unit<Arch> = true;
 template <>
 inline constexpr bool has_matrix_unit<emulated<64, 32, true>> = true;
 
-/// True where its products of scores are to be computed while vectors make weights of others.
-template <class Arch>
-inline constexpr bool multiplies_beside_vectors = has_matrix_unit<Arch>;
-
 /// The cache that lines of later blocks are prefetched to, as __builtin_prefetch counts them: 2 is L2, 3 is L1.
 template <class Arch>
 inline constexpr int prefetch_locality = 2;

@@ -83,8 +83,6 @@ struct score_block {
     bool* visible = nullptr;                      // like a plane: which pairs take part, where values are not finite
     T* row_max = nullptr;                         // (width), with queries in lanes
     sub_tiles<Blocking> const* pieces = nullptr;  // with queries in lanes: those that are not empty
-    index_t multiplied = 0;                       // keys of the first piece whose products are there already
-    kernel::interleaved_steps* beside = nullptr;  // what is done while scores become weights
 
     index_t packs() const { return ceil_div(count, Blocking::lanes); }
     /// Some of the keys.

@@ -23,7 +23,6 @@ namespace fovea::FOVEA_SET::driver {
 ///     begin(call, heads, first, count)        the rows of the tile
 ///     take(call, mask, keys, run, scratch)    S for a run of keys, and what is made of it
 ///     sweeps(call), begin_sweep(call, n)      where the keys may be gone over more than once: how often; the n-th
-///     drain(call, keys, scratch)              where it has that: before the keys of another block take their place
 ///     finish(call, keys, scratch)             after the last key
 template <class P>
 concept pass = requires(P& p, typename P::call_type const& call, block_mask<typename P::blocking> const& mask,
@@ -107,7 +106,6 @@ private:
                     tiles[t].take(call_, mask_, keys, at, scratch);
                 }
             }
-            if constexpr (requires { Pass::drain(call_, keys, scratch); }) Pass::drain(call_, keys, scratch);
             begun = true;
         }
     }

@@ -108,17 +108,12 @@ void query_lanes_products<Blocking>::multiply(call const& of, rows_type const& r
                                               key_run<blocking> const& at, scores const& to, next_lines& next) {
     bool const are_scores = to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
     if (of.summed.product.count == 0) return multiply_no_features(rows, to, are_scores);
-    index_t multiplied = to.multiplied;
     for (auto const& [vectors, granules] : *to.pieces) {
         auto const piece = piece_of(to, at, granules);
         for (index_t k = 0; k < piece.count;) {
             auto const some = operands_at(of, rows, keys, piece, vectors, k, are_scores);
-            index_t const count = some.sums.element_count, ready = std::min(multiplied, count);
-            if constexpr (plan::pipelined<blocking>)
-                product::contract_query_lanes(some.keys, some.sums, next.keys, ready);
-            else product::contract_query_lanes(some.keys, some.sums, next.keys);
-            multiplied -= ready;
-            k += count;
+            product::contract_query_lanes(some.keys, some.sums, next.keys);
+            k += some.sums.element_count;
         }
     }
 }

@@ -72,15 +72,12 @@ class query_lanes_sums {
 
     static void fold(call_type const& call, rows_type const& rows, online_state<T> const& sums,
                      score_block<blocking> const& scores, T* rescale) {
-        using steps = std::conditional_t<plan::pipelined<blocking>, kernel::interleaved_steps, kernel::no_steps>;
-        using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row, steps>;
-        steps* beside = nullptr;
-        if constexpr (plan::pipelined<blocking>) beside = scores.beside;
+        using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         auto* const states = static_cast<state*>(sums.states);
         for (index_t lane = 0; lane < rows.width; lane += blocking::lanes)
-            normalizing::fold(normalizer_of_all(of(call)), states[lane / blocking::lanes],
-                              row_lanes{scores.scores + lane, scores.count, scores.stride, blocking::lanes,
-                                        scores.row_max + lane, beside})
+            normalizing::fold(
+                normalizer_of_all(of(call)), states[lane / blocking::lanes],
+                row_lanes{scores.scores + lane, scores.count, scores.stride, blocking::lanes, scores.row_max + lane})
                 .store(rescale + lane);
     }
 

@@ -30,10 +30,6 @@ public:
     /// Results, and queries of the next block, are prefetched; rows that are transposed are read many at once anyway.
     static constexpr bool prefetches_rows = !in_lanes && plan::compiled.prefetches;
 
-    struct nothing_multiplied {
-        index_t operator()(block const&) const { return 0; }
-    };
-
     /// Scores, and then weights, of one tile and some blocks of keys at a time.
     struct scratch {
         alignas(64) T row_max[Blocking::rows];
@@ -96,11 +92,9 @@ public:
     box span(dense_rows const& call) const { return rows_.span(call, 0, rows_.count); }
 
     /// S for a run of keys of a block, `column` scores after the first ones of the block. Where the tile is trimmed,
-    /// vectors of queries that see nothing at the ends of the run are left out. Before they are multiplied, begin(S) is
-    /// called, and returns how many keys it has multiplied already.
-    template <class Begin = nothing_multiplied>
+    /// vectors of queries that see nothing at the ends of the run are left out.
     block score(call_type const& call, block_mask<Blocking> const& mask, keys const& from, key_run const& at,
-                scratch& to, bool trims, next_lines& next, index_t column = 0, Begin const& begin = {}) const {
+                scratch& to, bool trims, next_lines& next, index_t column = 0) const {
         auto scores = place(from, at, to, column);
         bool const has_rest = !call.functions.is_bare_product || any_mixed(at);
         if (!has_rest && !to.finds_max) scores.row_max = nullptr;
@@ -113,7 +107,6 @@ public:
             else to.pieces.take_whole(vectors, at.granules);
             std::fill_n(to.row_max, rows_.width, excluded<T>);
         }
-        scores.multiplied = begin(scores);
         call.functions.multiply(call, rows_, from, at, scores, next);
         if (to.kept != nullptr)
             for_lines(scores, [&](index_t first, index_t vectors) {

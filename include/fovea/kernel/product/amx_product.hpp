@@ -42,15 +42,13 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
     // all products before it have. So sums alone are stored between the first load and the last, their maximum is
     // found afterwards, and lines are prefetched before.
 
-    /// Scores of keys from the `multiplied`th on; those before it are there, but for what vectors make of them.
-    static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next,
-                                     index_t multiplied = 0) {
+    static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next) {
         if (all.vector_count > blocking::nv)
             return for_vectors<blocking::nv>(all, side,
                                              [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
-        prefetch_for_keys(all, all.element_count - multiplied, next);
+        prefetch<products_of_parts<Parts::key, Parts::query, Parts::of_scores>>(all.element_count, all.steps, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
-            index_t k = multiplied;
+            index_t k = 0;
             for (; k + elements <= all.element_count; k += elements)
                 add_keys<2, vectors()>(keys.from_row(k), all, all.sums + k * all.width);
             if (index_t const left = all.element_count - k; left > 0) {
@@ -64,16 +62,6 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
                 beside::template contract_again<vectors()>(keys, all);
             }
             beside::template find_maxima<vectors()>(all);
-        });
-    }
-
-    /// The products of 32 of these keys and up to 32 queries, without what vectors make of them.
-    static constexpr index_t keys_per_step = elements;
-    static void multiply_keys(key_operand<element> const& keys, lane_sums<T> const& all, index_t first,
-                              prefetch_queue& next) {
-        prefetch_for_keys(all, keys_per_step, next);
-        with_vectors<2>(all.vector_count, [&](auto vectors) {
-            add_keys<2, vectors()>(keys.from_row(first), all, all.sums + first * all.width);
         });
     }
 
@@ -111,9 +99,6 @@ private:
     template <int M, int N>
     using tiles = tile_sums<unit, T, M, N>;
 
-    FOVEA_INLINE static void prefetch_for_keys(lane_sums<T> const& all, index_t count, prefetch_queue& next) {
-        prefetch<products_of_parts<Parts::key, Parts::query, Parts::of_scores>>(count, all.steps, next);
-    }
     /// Two lines for each product of four tiles.
     template <int Products>
     FOVEA_INLINE static void prefetch(index_t rows, index_t steps, prefetch_queue& next) {

@@ -78,39 +78,21 @@ public:
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
-    struct scores {
-        score_block<blocking> s;
-        bool nonfinite;  // values, beside excluded pairs
-    };
-
     //! [flash]
     /// FlashAttention-2 (Dao, 2023, algorithm 1): the sums are rescaled when m grows and divided by l once, after the
     /// last key. A tile of queries Q against a run of keys and values K, V; m is the running maximum of each row, l its
     /// running sum, O the sum of values.
     void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
               scratch& buffers) {
-        add(call, from, score(call, mask, from, at, buffers));
-    }
-
-    /// S, masked; begin(S) is called before its products.
-    template <class Begin = typename tile::nothing_multiplied>
-    scores score(call_type const& call, block_mask<blocking> const& mask, head_blocks& from,
-                 key_run<blocking> const& at, scratch& buffers, Begin const& begin = {}) const {
         bool const masked = any_mixed(at),
                    may_exclude = !call.sums.selects && (masked || !call.functions.is_bare_product);
         bool const asks_values = may_exclude && (!few_rows(call) || (Blocking::queries_in_lanes && masked));
         bool const unsafe = asks_values && !is_finite(call, from, at);
-        auto const s = tile_.score(call, mask, from.keys, at, buffers, masked && !unsafe, from.next, 0, begin);
+        auto const s = tile_.score(call, mask, from.keys, at, buffers, masked && !unsafe, from.next);  // S, masked
         bool const nonfinite = asks_values ? unsafe && tile_.any_excluded(s) : finds_nonfinite(call, from, at, s);
         if (nonfinite) tile_.mark_visible(s);
-        return {s, nonfinite};
-    }
-
-    /// S becomes P, and O the sums with these keys.
-    void add(call_type const& call, head_blocks& from, scores const& of) {
         auto const& rows = tile_.rows();
         auto const& sums = call.sums;
-        auto const& [s, nonfinite] = of;
         alignas(64) T rescale[blocking::rows];
         sums.fold(call, rows, sums_, s, rescale);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
         if (sums.selects) return;
@@ -126,7 +108,6 @@ protected:
         sums_.empty = empty;
     }
     bool empty() const { return sums_.empty; }
-    tile_rows<blocking> const& rows() const { return tile_.rows(); }
 
 private:
     /// Scores of excluded pairs become weights of 0, and 0 times a value is 0, if the value is finite. A pair is
