@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Vectors of distances in a score, as Conformer has them, and their gradients, against a plain loop over pairs
-// (hand/distances.cpp). What bounds them is arithmetic: three products for a pair forward, and nine back. The same
-// beside values, as Shaw et al. (2018) have them: one product more than without.
+// Vectors of distances in a score, with queries as Conformer has them and with keys as DeBERTa does, and their
+// gradients, against a plain loop over pairs (hand/distances.cpp). What bounds them is arithmetic: three products for a
+// pair forward, and nine back. The same beside values, as Shaw et al. (2018) have them: one product more than without.
 #include "bench/check.hpp"
 #include "bench/hand/kernels.hpp"
 #include "bench/pair_rows.hpp"
@@ -104,6 +104,64 @@ void backward(benchmark::State& state) {
     bench::measure<float>(state, work_of(9), call, bench::over_hand(hand));
 }
 
+/// A layer whose vectors of distances are multiplied with keys.
+struct key_layer {
+    yardstick::operands<float> of = bench::operands_of<float>(sizes);
+    fovea::tensor<float, 3> r = yardstick::random_tensor<float, 3>({sizes.heads, vectors, sizes.size}, 9, 0.5);
+
+    auto spec() const {
+        auto const row = fovea::param(r)(head, q_idx - kv_idx + (sizes.length - 1));
+        return fovea::compare((sum(q * k) + sum(k * row)) / 8) | fovea::softmax | fovea::weighted_sum;
+    }
+    bench::hand::distances_of_keys loop(index_t h) const {
+        return {sizes.length, of.query.data() + h * rows_of_head, of.key.data() + h * rows_of_head,
+                of.value.data() + h * rows_of_head, r.data() + h * vectors * sizes.size};
+    }
+};
+
+void forward_of_keys(benchmark::State& state) {
+    key_layer x;
+    fovea::workspace scratch;
+    auto const call = bench::attend_call(x.of, scratch, x.spec());
+    call();
+    auto by_hand = x.of.result;
+    auto const hand = [&] {
+        for (index_t h = 0; h < sizes.heads; ++h) x.loop(h).attend(by_hand.data() + h * rows_of_head);
+    };
+    hand();
+    bench::check("hand/distances.cpp", by_hand, x.of.result);
+    bench::measure<float>(state, work_of(3), call, bench::over_hand(hand));
+}
+
+void backward_of_keys(benchmark::State& state) {
+    key_layer x;
+    struct {
+        fovea::tensor<float, 4> query, key, value;
+        fovea::tensor<float, 3> r;
+    } d{x.of.query, x.of.key, x.of.value, x.r}, by_hand = d;
+    auto const d_result = yardstick::random_tensor<float, 4>(x.of.result.extents, 10);
+    fovea::workspace scratch;
+    auto const spec = x.spec();
+    auto const call = [&] {
+        fovea::gradient(scratch, spec, x.of.query, x.of.key, x.of.value, d_result, fovea::grad(x.of.query, d.query),
+                        fovea::grad(x.of.key, d.key), fovea::grad(x.of.value, d.value), fovea::grad(x.r, d.r));
+    };
+    auto const hand = [&] {
+        for (auto* each : {&by_hand.query, &by_hand.key, &by_hand.value})
+            std::fill(each->elements.begin(), each->elements.end(), 0.f);
+        std::fill(by_hand.r.elements.begin(), by_hand.r.elements.end(), 0.f);
+        for (index_t h = 0; h < sizes.heads; ++h)
+            x.loop(h).gradient(d_result.data() + h * rows_of_head, by_hand.query.data() + h * rows_of_head,
+                               by_hand.key.data() + h * rows_of_head, by_hand.value.data() + h * rows_of_head,
+                               by_hand.r.data() + h * vectors * sizes.size);
+    };
+    call();
+    hand();
+    bench::check("hand/distances.cpp", by_hand.key, d.key);
+    bench::check("hand/distances.cpp", by_hand.r, d.r);
+    bench::measure<float>(state, work_of(9), call, bench::over_hand(hand));
+}
+
 /// The same call with values alone beside it.
 void beside_values(benchmark::State& state) {
     auto const table = yardstick::random_tensor<float, 2>({vectors, sizes.size}, 11, 0.3);
@@ -116,8 +174,10 @@ void beside_values(benchmark::State& state) {
 
 bench::family const rows([] {
     bench::add<float>("attend/distances", sizes, forward);
+    bench::add<float>("attend/distances_of_keys", sizes, forward_of_keys);
     bench::add<float>("attend/relative_values", sizes, beside_values);
     bench::add<float>("train/distances", sizes, backward);
+    bench::add<float>("train/distances_of_keys", sizes, backward_of_keys);
 });
 
 }  // namespace

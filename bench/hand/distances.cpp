@@ -33,6 +33,20 @@ void normalize(std::vector<float>& scores) {
     for (float& each : scores) each /= sum;
 }
 
+/// dO . v of all values; returns the mean by these weights.
+float changes_of(float const* d_result, float const* value, std::vector<float> const& weights,
+                 std::vector<float>& changes) {
+    float mean = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+        vector sum{};
+        for (index_t c = 0; c < size; c += lanes)
+            sum += load(d_result + c) * load(value + static_cast<index_t>(j) * size + c);
+        changes[j] = sum_of(sum);
+        mean += weights[j] * changes[j];
+    }
+    return mean;
+}
+
 }  // namespace
 
 void distances::scores(index_t i, float const* of_key, float const* of_distance, float* to) const {
@@ -72,13 +86,7 @@ void distances::gradient(float const* d_result, float* d_query, float* d_key, fl
         }
         scores(i, of_key.data(), of_distance.data(), weights.data());
         normalize(weights);
-        float mean = 0;
-        for (index_t j = 0; j < length; ++j) {
-            vector sum{};
-            for (index_t c = 0; c < size; c += lanes) sum += load(d_result + i * size + c) * load(value + j * size + c);
-            changes[static_cast<std::size_t>(j)] = sum_of(sum);
-            mean += weights[static_cast<std::size_t>(j)] * changes[static_cast<std::size_t>(j)];
-        }
+        float const mean = changes_of(d_result + i * size, value, weights, changes);
         for (index_t j = 0; j < length; ++j) {
             float const weight = weights[static_cast<std::size_t>(j)];
             float const change = weight * (changes[static_cast<std::size_t>(j)] - mean) / 8;
@@ -93,6 +101,46 @@ void distances::gradient(float const* d_result, float* d_query, float* d_key, fl
         add(1, d_of_distance.data(), d_w);
         add(1, d_of_key.data(), d_query + i * size);
         add(1, d_of_distance.data(), d_query + i * size);
+    }
+}
+
+void distances_of_keys::weights(index_t i, float* to) const {
+    for (index_t j = 0; j < length; ++j) {
+        float const *const k = key + j * size, *const vectors = r + (i - j + length - 1) * size;
+        vector sum{};
+        for (index_t c = 0; c < size; c += lanes) sum += (load(query + i * size + c) + load(vectors + c)) * load(k + c);
+        to[j] = sum_of(sum) / 8;
+    }
+}
+
+void distances_of_keys::attend(float* result) const {
+    std::vector<float> weight(static_cast<std::size_t>(length));
+    for (index_t i = 0; i < length; ++i) {
+        weights(i, weight.data());
+        normalize(weight);
+        std::fill_n(result + i * size, size, 0.f);
+        for (index_t j = 0; j < length; ++j)
+            add(weight[static_cast<std::size_t>(j)], value + j * size, result + i * size);
+    }
+}
+
+void distances_of_keys::gradient(float const* d_result, float* d_query, float* d_key, float* d_value,
+                                 float* d_r) const {
+    std::vector<float> weight(static_cast<std::size_t>(length)), changes(weight.size());
+    for (index_t i = 0; i < length; ++i) {
+        weights(i, weight.data());
+        normalize(weight);
+        float const mean = changes_of(d_result + i * size, value, weight, changes);
+        for (index_t j = 0; j < length; ++j) {
+            float const of = weight[static_cast<std::size_t>(j)],
+                        change = of * (changes[static_cast<std::size_t>(j)] - mean) / 8;
+            index_t const distance = (i - j + length - 1) * size;
+            add(of, d_result + i * size, d_value + j * size);
+            add(change, key + j * size, d_query + i * size);
+            add(change, query + i * size, d_key + j * size);
+            add(change, r + distance, d_key + j * size);
+            add(change, key + j * size, d_r + distance);
+        }
     }
 }
 

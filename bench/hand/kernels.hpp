@@ -52,4 +52,20 @@ private:
     void scores(index_t row, float const* of_key, float const* of_distance, float* to) const;
 };
 
+/// distances_of_keys: the same where the vector of a distance is multiplied with the key, as in DeBERTa.
+///
+///     score = (q_i + r_(i - j + length - 1)) . k_j / 8
+struct distances_of_keys {
+    static constexpr index_t size = distances::size;
+    index_t length;
+    float const *query, *key, *value, *r;
+
+    void attend(float* result) const;
+    /// Those of query, key, value and r are added to.
+    void gradient(float const* d_result, float* d_query, float* d_key, float* d_value, float* d_r) const;
+
+private:
+    void weights(index_t row, float* to) const;
+};
+
 }  // namespace bench::hand

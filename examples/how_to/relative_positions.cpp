@@ -49,6 +49,27 @@ int main() {
     //! [direct]
     require(difference(result, plain_attention(score_of, heads_of_layer, n, v)) < 1e-5f, "vectors read by pair");
 
+    auto const of_way_back = random_tensor<3>(by_distance.extents);
+    //! [both_sides]
+    // He et al. 2021, equation 4 (DeBERTa): a vector of the distance meets the query, and one of the distance back the
+    // key.
+    auto const there = kv_idx - q_idx + n - 1;
+    auto const back = q_idx - kv_idx + n - 1;
+    auto const both_sides = compare((sum(q_t{} * k_t{}) + sum(q_t{} * param(by_distance)(head, there))
+                                     + sum(k_t{} * param(of_way_back)(head, back)))
+                                    * rsqrt(3 * dim))
+                          | softmax | weighted_sum;
+    attend(both_sides, q, k, v, result);
+    //! [both_sides]
+    auto const disentangled = [&](index_t b, index_t h, index_t i, index_t j) {
+        double sum = product(q, k, b, h, i, j);
+        for (index_t c = 0; c < d; ++c)
+            sum += static_cast<double>(q(b, h, i, c)) * static_cast<double>(of_distance(b, h, j - i + n - 1, c))
+                 + static_cast<double>(k(b, h, j, c)) * static_cast<double>(of_way_back(h, i - j + n - 1, c));
+        return sum / std::sqrt(3. * static_cast<double>(d));
+    };
+    require(difference(result, plain_attention(disentangled, heads_of_layer, n, v)) < 1e-5f, "vectors of both sides");
+
     //! [keys]
     // The product of each query with each distance, and a bias of what belongs to a pair.
     tensor<float, 3> products({heads_of_layer, n, distances});

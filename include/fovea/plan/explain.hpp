@@ -280,14 +280,18 @@ void explain_sums(Pairs const& pairs, call_plan const& how, index_t features, in
                                     + " queries for the same keys, it is made of a matrix product");
         } else if (!multiplies_row(how, pair)) {
             constexpr index_t n = detail::operations_in<std::remove_cvref_t<decltype(pair.body)>> + 1;
-            sentences.push_back(
-                "sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
-                + " operations for each feature where a matrix product has 1: "
-                + (Pair::multiplies_row ? "heads that share keys share the rows of a product, too, where its table has "
-                                          "no index by head"
-                   : Pair::reads_rows   ? "what is of the query, times a row that the pair chooses along one axis of a "
-                                          "table, is a product: how_to/relative_positions.md"
-                                        : "factors of q times factors of k, and square(q - k), are products"));
+            sentences.push_back("sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
+                                + " operations for each feature where a matrix product has 1: "
+                                + (Pair::query_times_row
+                                       ? "heads that share keys share the rows of a product, too, where its table has "
+                                         "no index by head"
+                                   : Pair::key_times_row
+                                       ? "keys are multiplied with rows of a table where many queries share them, and "
+                                         "heads that share keys where the table has no index by head"
+                                   : Pair::reads_rows
+                                       ? "what is of the query, or of the key, times a row that the pair chooses along "
+                                         "one axis of a table, is a product: how_to/relative_positions.md"
+                                       : "factors of q times factors of k, and square(q - k), are products"));
         }
     });
 }

@@ -37,8 +37,9 @@ struct pairwise_term {
     static constexpr int sign = sign_of_square<decltype(Factored::body)>;
     static constexpr bool sums_squares = sign != 0;  // sum(weight * square(a + sign * b))
     static constexpr bool reads_rows = reads_rows_of_pairs<Body>;
-    static constexpr bool multiplies_row =
-        reads_rows && multiplies_row_of_pair<Body>;  // sum(of_query * row of a table)
+    /// sum(row of a table times what is of the query, or of the key)
+    static constexpr bool query_times_row = reads_rows && multiplies_row_of_pair<query_side, Body>;
+    static constexpr bool key_times_row = reads_rows && !query_times_row && multiplies_row_of_pair<key_side, Body>;
     Body body{};
     Factored factors{};
     Over over{};
@@ -89,10 +90,13 @@ template <class Pairs>
 inline constexpr index_t squares_of =
     hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.sums_squares}); });
 
-/// The pairwise terms that are products of the query with a row of a table.
+/// The pairwise terms that are products of the query, or of the key, with a row of a table.
 template <class Pairs>
-inline constexpr index_t row_products_of =
-    hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.multiplies_row}); });
+inline constexpr index_t query_row_products_of =
+    hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.query_times_row}); });
+template <class Pairs>
+inline constexpr index_t key_row_products_of =
+    hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.key_times_row}); });
 
 /// True where one of the pairwise terms mentions a placeholder.
 template <class Tuple, class Placeholder>
@@ -134,13 +138,15 @@ constexpr bool multiplies_squares(call_plan const& plan, Pair const& pair, index
     return Pair::sums_squares && multiplies_squares(plan, pair.over.of(features, key_features).count);
 }
 
-/// True where a pairwise term is made of the product of queries with the rows of a table: not of a table by head where
-/// a tile has queries of several heads, and not where sums have a fixed order.
+/// True where a pairwise term is made of the product of queries, or keys, with the rows of a table: not of a table by
+/// head where a tile has queries of several heads, and not where sums have a fixed order; of keys where enough queries
+/// share them for packing.
 template <class Pair>
 constexpr bool multiplies_row(call_plan const& plan, Pair const& pair) {
-    if constexpr (!Pair::multiplies_row) return false;
+    if constexpr (!Pair::query_times_row && !Pair::key_times_row) return false;
     else
         return plan.by != traversal::listed_keys && !plan.fixed_order
+            && (Pair::query_times_row || plan.keys == reading::packed)
             && (plan.tile_heads == 1 || !decltype(row_product_of(pair.body))::differs_by_head);
 }
 

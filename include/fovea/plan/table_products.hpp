@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sums over features with a row of a table that the pair chooses: which they are, and those that are a product of the
-// query and the row, such as vectors of distances.
+// query, or of the key, and the row, such as vectors of distances.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -38,24 +38,34 @@ inline constexpr int axis_of_pair<node<at_operation, parameter<T, Rank>, Indices
     return counts && count == 1 && (uses<Indices, kv_idx_t> || ...) && fovea::detail::is_real_number<T> ? found : -1;
 }();
 
-/// True for a row of a table that the pair chooses, times what depends on the query alone.
-template <class E>
-inline constexpr bool multiplies_row_of_pair = reads_rows_of_pairs<E> && axis_of_pair<E> >= 0;
-template <class A, class B>
-inline constexpr bool multiplies_row_of_pair<node<operations::times, A, B>> =
-    (multiplies_row_of_pair<A> && fovea::detail::of_query_side<B>)
-    || (fovea::detail::of_query_side<A> && multiplies_row_of_pair<B>);
-template <class A, class B>
-inline constexpr bool multiplies_row_of_pair<node<operations::divided, A, B>> =
-    multiplies_row_of_pair<A> && fovea::detail::of_query_side<B>;
-template <class A>
-inline constexpr bool multiplies_row_of_pair<node<operations::negate, A>> = multiplies_row_of_pair<A>;
+/// Expressions of one side alone: of the query, or of the key.
+struct query_side {
+    template <class E>
+    static constexpr bool has = fovea::detail::of_query_side<E>;
+};
+struct key_side {
+    template <class E>
+    static constexpr bool has = fovea::detail::of_key_side<E>;
+};
 
-/// Its factors.
-template <class OfQuery, class Row>
+/// True for a row of a table that the pair chooses, times what depends on `Side` alone.
+template <class Side, class E>
+inline constexpr bool multiplies_row_of_pair = reads_rows_of_pairs<E> && axis_of_pair<E> >= 0;
+template <class Side, class A, class B>
+inline constexpr bool multiplies_row_of_pair<Side, node<operations::times, A, B>> =
+    (multiplies_row_of_pair<Side, A> && Side::template has<B>)
+    || (Side::template has<A> && multiplies_row_of_pair<Side, B>);
+template <class Side, class A, class B>
+inline constexpr bool multiplies_row_of_pair<Side, node<operations::divided, A, B>> =
+    multiplies_row_of_pair<Side, A> && Side::template has<B>;
+template <class Side, class A>
+inline constexpr bool multiplies_row_of_pair<Side, node<operations::negate, A>> = multiplies_row_of_pair<Side, A>;
+
+/// Its factors: the row, and what is of one side.
+template <class Factor, class Row>
 struct row_product {
     static constexpr int axis = axis_of_pair<Row>;
-    OfQuery of_query{};
+    Factor factor{};
     Row row{};
 
     /// The index that the pair chooses.
@@ -67,30 +77,30 @@ struct row_product {
 template <class E>
 constexpr auto row_product_of(E const& e) {
     using namespace fovea::detail;
-    [[maybe_unused]] auto const with = [](auto const& of_query, auto const& row) {
-        return row_product<std::remove_cvref_t<decltype(of_query)>, std::remove_cvref_t<decltype(row)>>{of_query, row};
+    [[maybe_unused]] auto const with = [](auto const& factor, auto const& row) {
+        return row_product<std::remove_cvref_t<decltype(factor)>, std::remove_cvref_t<decltype(row)>>{factor, row};
     };
     if constexpr (is_node_of<at_operation, E>) {
         return with(unit{}, e);
     } else if constexpr (is_node_of<operations::negate, E>) {
         auto const a = row_product_of(get<0>(e));
-        return with(multiply(literal<index_t>{-1}, a.of_query), a.row);
+        return with(multiply(literal<index_t>{-1}, a.factor), a.row);
     } else if constexpr (is_node_of<operations::divided, E>) {
         auto const a = row_product_of(get<0>(e));
-        return with(multiply(a.of_query, literal<double>{1} / get<1>(e)), a.row);
-    } else if constexpr (multiplies_row_of_pair<std::remove_cvref_t<decltype(get<0>(e))>>) {
+        return with(multiply(a.factor, literal<double>{1} / get<1>(e)), a.row);
+    } else if constexpr (reads_rows_of_pairs<std::remove_cvref_t<decltype(get<0>(e))>>) {
         auto const a = row_product_of(get<0>(e));
-        return with(multiply(a.of_query, get<1>(e)), a.row);
+        return with(multiply(a.factor, get<1>(e)), a.row);
     } else {
         auto const a = row_product_of(get<1>(e));
-        return with(multiply(get<0>(e), a.of_query), a.row);
+        return with(multiply(get<0>(e), a.factor), a.row);
     }
 }
 
 // --- sums of several products ---
 
 namespace detail {
-/// True for a (b + c), or (b + c) a, of which a is of the query and a row is in the sum.
+/// True for a (b + c), or (b + c) a, of which a is of one side and a row is in the sum.
 template <class E>
 inline constexpr bool multiplies_sum_with_row = false;
 template <class A, class B>
@@ -98,8 +108,11 @@ inline constexpr bool multiplies_sum_with_row<node<operations::times, A, B>> = [
     constexpr auto adds = []<class E>(std::type_identity<E>) {
         return (is_node_of<operations::plus, E> || is_node_of<operations::minus, E>) && reads_rows_of_pairs<E>;
     };
-    using fovea::detail::of_query_side;
-    return (of_query_side<A> && adds(std::type_identity<B>{})) || (of_query_side<B> && adds(std::type_identity<A>{}));
+    constexpr auto is_factor = []<class E>(std::type_identity<E>) {
+        return fovea::detail::of_query_side<E> || fovea::detail::of_key_side<E>;
+    };
+    return (is_factor(std::type_identity<A>{}) && adds(std::type_identity<B>{}))
+        || (is_factor(std::type_identity<B>{}) && adds(std::type_identity<A>{}));
 }();
 }  // namespace detail
 
@@ -120,7 +133,7 @@ constexpr auto split_sums_with_rows(E const& e) {
                     split_sums_with_rows(sum_over(product_with(get<0>(both)), over)),
                     split_sums_with_rows(sum_over(product_with(get<1>(both)), over)));
             };
-            if constexpr (fovea::detail::of_query_side<std::remove_cvref_t<decltype(get<0>(get<0>(e)))>>)
+            if constexpr (reads_rows_of_pairs<std::remove_cvref_t<decltype(get<1>(get<0>(e)))>>)
                 return split(get<1>(get<0>(e)), [&](auto const& x) { return get<0>(get<0>(e)) * x; });
             else return split(get<0>(get<0>(e)), [&](auto const& x) { return x * get<1>(get<0>(e)); });
         }

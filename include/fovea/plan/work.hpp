@@ -32,8 +32,9 @@ operations_of_pair count_operations(A const& a, operand_shapes const& n) {
         auto const parts = lower_attention(a).score.parts;
         of.score = 2 * compared * static_cast<double>(count_of<decltype(parts.products)>);
         for_each_part(parts.pairs, [&]<class Pair>(Pair const& pair) {
-            constexpr index_t each =
-                Pair::multiplies_row ? 2 : detail::operations_in<std::remove_cvref_t<decltype(pair.body)>> + 1;
+            constexpr index_t each = Pair::query_times_row || Pair::key_times_row
+                                       ? 2
+                                       : detail::operations_in<std::remove_cvref_t<decltype(pair.body)>> + 1;
             of.score += static_cast<double>(each) * static_cast<double>(pair.over.of(n.query[3], n.key[3]).count);
         });
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: change
-// Sums over features with rows of tables that pairs choose: as products where the rows of a tile are few, pair by pair
-// where they are not, and their gradients.
+// Sums over features of queries, and of keys, with rows of tables that pairs choose: as products where the rows of a
+// tile are few, pair by pair where they are not, and their gradients.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
 
@@ -38,11 +38,19 @@ auto transformer_xl(tensor<float, 2> const& u, tensor<float, 2> const& w, tensor
         * rsqrt(dim));
 }
 
+/// DeBERTa: vectors of distances for queries and for keys.
+auto deberta(tensor<float, 3> const& of_queries, tensor<float, 3> const& of_keys) {
+    return compare((sum(q * k) + sum(q * param(of_queries)(head, q_idx - kv_idx + (most_keys - 1)))
+                    + sum(k * param(of_keys)(head, kv_idx - q_idx + (most_queries - 1))))
+                   * rsqrt(dim));
+}
+
 /// Rows that are clamped, of every other row of a table; of buckets; and of each pair.
 struct many_terms {
     tensor<float, 2> wide, buckets;
     tensor<int, 2> bucket;
     tensor<float16, 3> pairs;
+    tensor<float16, 2> halves;
     view<float const, 2> clamped;
 
     many_terms(testing::dice& random, index_t features, index_t queries, index_t keys)
@@ -50,12 +58,21 @@ struct many_terms {
           buckets(testing::random_tensor<float>(random, extents_t<2>{5, features})),
           bucket({queries, keys}),
           pairs(testing::random_tensor<float16>(random, extents_t<3>{queries, keys, features})),
+          halves(testing::random_tensor<float16>(random, extents_t<2>{5, features})),
           clamped(wide.data(), {9, features}, {2 * (features + 3), 1}) {
         for (int& each : bucket.elements) each = static_cast<int>(random.between(0, 4));
     }
     auto clamped_and_buckets() const {
         return compare((sum(q * k) - sum(param(clamped)[min(max(kv_idx - q_idx, -4), 4) + 4] * q) / 3
                         + sum(q * (k + param(buckets)[param(bucket)(q_idx, kv_idx)])))
+                       * rsqrt(dim));
+    }
+    /// The same with keys, which rows of the table go with, and against.
+    auto clamped_and_buckets_of_keys() const {
+        return compare((sum(k * (q + param(clamped)[min(max(q_idx - kv_idx, -4), 4) + 4]))
+                        - sum(param(clamped)[min(max(kv_idx - q_idx, -4), 4) + 4] * (k + real(kv_idx) / 64)) / 3
+                        + sum(param(buckets)[param(bucket)(q_idx, kv_idx)] * k / 2)
+                        + sum(k * param(halves)[select(kv_idx < q_idx, 1, 3)]))
                        * rsqrt(dim));
     }
     auto of_pairs() const {
@@ -77,11 +94,24 @@ TEST_CASE("vectors of distances are multiplied with queries, however many there 
     }
 }
 
+TEST_CASE("vectors of distances are multiplied with keys, however many queries there are", "[driver]") {
+    testing::dice random(7);
+    for (auto const& n : {many, shared, few}) {
+        auto const of_queries = of_distances<float>(random, n.features),
+                   of_keys = of_distances<float>(random, n.features);
+        check_fused<float, lane_widths>(deberta(of_queries, of_keys) | causal_at_end | softmax | weighted_sum, n);
+    }
+    testing::call_sizes const in_double{1, all_heads, all_heads, 37, 70, 9, 5};
+    auto const of_queries = of_distances<float>(random, 9), of_keys = of_distances<float>(random, 9);
+    check_fused<double, lane_widths>(deberta(of_queries, of_keys) | softmax | weighted_sum, in_double);
+}
+
 TEST_CASE("rows that are clamped, of buckets or of each pair are found", "[driver]") {
     testing::dice random(2);
     for (auto const& n : {many, few}) {
         many_terms const of(random, n.features, n.queries, n.keys);
         check_fused<float, lane_widths>(of.clamped_and_buckets() | softmax | weighted_sum, n);
+        check_fused<float, lane_widths>(of.clamped_and_buckets_of_keys() | causal_at_end | softmax | weighted_sum, n);
         check_fused<float, lane_widths>(of.of_pairs() | causal | softmax | weighted_sum, n);
     }
 }
@@ -95,6 +125,8 @@ TEST_CASE("gradients go back to vectors of distances and to what is added to que
         auto const r = of_distances<float>(random, n.features);
         score_gradient_case::operands<float> const of(random, n);
         CHECK(worst(transformer_xl(u, w, r) | causal_at_end | softmax | weighted_sum, of, u, w, r) < 3e-5);
+        auto const of_keys = of_distances<float>(random, n.features);
+        CHECK(worst(deberta(r, of_keys) | causal_at_end | softmax | weighted_sum, of, r, of_keys) < 3e-5);
     }
 }
 
@@ -103,6 +135,7 @@ TEST_CASE("gradients go back to rows that are clamped, of buckets or of each pai
     many_terms const t(random, of_gradient.features, of_gradient.queries, of_gradient.keys);
     score_gradient_case::operands<float> const of(random, of_gradient);
     CHECK(worst(t.clamped_and_buckets() | softmax | weighted_sum, of, t.buckets) < 3e-5);
+    CHECK(worst(t.clamped_and_buckets_of_keys() | softmax | weighted_sum, of, t.buckets) < 3e-5);
     CHECK(worst(t.of_pairs() | causal | softmax | weighted_sum, of, t.buckets) < 3e-5);
 }
 
@@ -131,16 +164,20 @@ TEST_CASE("a row of a table that is not finite is seen by its pairs alone", "[dr
     testing::dice random(5);
     auto r = testing::random_tensor<float>(random, extents_t<2>{2 * n - 1, d});
     r(2 * n - 2, 0) = std::numeric_limits<float>::quiet_NaN();  // of the last key and the first query, which is masked
-    auto const spec = compare(sum(q * k) + sum(q * param(r)[kv_idx - q_idx + n - 1])) | causal | softmax | weighted_sum;
     auto const x = testing::random_tensor<float>(random, extents_t<4>{1, 2, n, d}),
                d_result = testing::random_tensor<float>(random, extents_t<4>{1, 2, n, d});
     tensor<float, 4> result(x.extents), d_x(x.extents);
     tensor<float, 2> d_r(r.extents);
-    attend(spec, x, x, x, result);
-    gradient(spec, x, x, x, d_result, grad(x, d_x), grad(r, d_r));
-    bool finite = true;
-    for (float const each : result.elements) finite = finite && std::isfinite(each);
-    for (float const each : d_x.elements) finite = finite && std::isfinite(each);
-    for (float const each : d_r.elements) finite = finite && std::isfinite(each);
-    CHECK(finite);
+    auto const is_finite = [&](auto const& spec) {
+        attend(spec, x, x, x, result);
+        gradient(spec, x, x, x, d_result, grad(x, d_x), grad(r, d_r));
+        bool finite = true;
+        for (float const each : result.elements) finite = finite && std::isfinite(each);
+        for (float const each : d_x.elements) finite = finite && std::isfinite(each);
+        for (float const each : d_r.elements) finite = finite && std::isfinite(each);
+        return finite;
+    };
+    auto const row = param(r)[kv_idx - q_idx + n - 1];
+    CHECK(is_finite(compare(sum(q * k) + sum(q * row)) | causal | softmax | weighted_sum));
+    CHECK(is_finite(compare(sum(q * k) + sum(k * row)) | causal | softmax | weighted_sum));
 }

@@ -146,7 +146,8 @@ public:
                     for (index_t k = 0; k < block.keys; k += vector::lanes) {
                         T chosen[vector::lanes];
                         kernel::row_numbers<axis, T, Arch>(expression_, block.rows[r], block.first + k, 1,
-                                                           {products.row(r), of.rows}, chosen);
+                                                           kernel::numbers_of_rows<T const>{products.row(r), of.rows},
+                                                           chosen);
                         kernel::add_to<T, Arch>(block.row(r) + k, vector::load(chosen), block.keys - k);
                     }
             },
@@ -271,7 +272,7 @@ private:
         for (index_t r = 0; r < tile::rows; ++r) std::fill_n(to.row(r), round_up(of.count(), vector::lanes), T{0});
         for (index_t r = 0; r < block.count; ++r)
             kernel::add_to_row_numbers<axis, T, Arch>(expression_, block.rows[r], block.first, block.keys, block.row(r),
-                                                      {to.row(r), of.rows});
+                                                      kernel::numbers_of_rows<T>{to.row(r), of.rows});
     }
     /// The columns of E R from one on, added to their rows; read pair by pair where they are not finite, since a row
     /// that is not may be of no pair that has a weight.

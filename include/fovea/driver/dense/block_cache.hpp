@@ -170,11 +170,13 @@ public:
                    + call.functions.squares),
           indices_(memory.template take<integer>(this->entries() * call.functions.key_indices * Blocking::block_keys)),
           centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)),
-          tables_(memory, Blocking::queries_in_lanes ? 0 : call.functions.tables, call.summed.most) {}
+          tables_(memory, Blocking::queries_in_lanes ? 0 : call.functions.tables, call.summed.most),
+          key_tables_(memory, call.functions.key_tables, call.summed.most) {}
 
     void begin(head_group heads) {
         base::begin(heads);
         tables_.clear();
+        key_tables_.clear();
     }
 
     /// Packs, or copies, a block and computes its terms unless that is done.
@@ -206,6 +208,7 @@ public:
     using base::factorable;
     /// Rows of tables that scores read for each pair.
     table_panels<Blocking> const& tables() const { return tables_; }
+    key_table_panels<Blocking> const& key_tables() const { return key_tables_; }
 
 private:
     static typename base::memory_for wanted(score_call<Blocking> const& call, index_t entries) {
@@ -227,6 +230,7 @@ private:
     integer* indices_;  // (entries, index terms, block_keys)
     T* centre_;
     table_panels<Blocking> tables_;
+    key_table_panels<Blocking> key_tables_;
 };
 
 /// The values of one head, in place or copied as numbers of type T, and whether they are finite.

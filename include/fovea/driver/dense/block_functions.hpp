@@ -132,7 +132,8 @@ struct score_functions {
     using keys = head_keys<Blocking>;
     using scores = score_block<Blocking>;
 
-    index_t products, pairs, squares, tables;       // of each pair; squares, and products with tables, are some pairs
+    index_t products, pairs;                        // of each pair
+    index_t squares, tables, key_tables;            // of which some are squares, or products of tables with one side
     index_t query_factors, row_terms, row_indices;  // of each row
     index_t planes, key_terms, key_indices;         // of each key
     bool terms_per_head;                            // of a key: one for each query head of the group

@@ -276,6 +276,7 @@ public:
                                                      .pairs = pair_sums<Call>::count,
                                                      .squares = pair_sums<Call>::squares,
                                                      .tables = pair_sums<Call>::tables,
+                                                     .key_tables = stored::tables,
                                                      .query_factors = pair_sums<Call>::query_factors,
                                                      .row_terms = terms::row_terms,
                                                      .row_indices = terms::row_indices,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/driver/dense/block_mask.hpp>
+#include <fovea/driver/dense/key_table_products.hpp>
 #include <fovea/driver/dense/pairwise.hpp>
 #include <fovea/driver/dense/stored_keys.hpp>
 #include <fovea/driver/dense/table_products.hpp>
@@ -34,7 +35,7 @@ class pair_sums {
 public:
     static constexpr index_t count = plan::count_of<Pairs>;
     static constexpr index_t squares = plan::squares_of<Pairs>;
-    static constexpr index_t tables = plan::row_products_of<Pairs>;
+    static constexpr index_t tables = plan::query_row_products_of<Pairs>;
     static constexpr index_t query_factors = plan::query_factors_of<Pairs>;
 
     /// The query sides of a tile; sources[r] are the features of row r.
@@ -64,7 +65,7 @@ public:
                 }
                 ++square;
             }
-            if constexpr (Pair::multiplies_row)
+            if constexpr (Pair::query_times_row)
                 table_products<Call>::prepare(context, rows, pair, sources, table_queries(context, rows, table++));
         });
     }
@@ -73,18 +74,22 @@ public:
     static void add_up(context_type const& context, rows_type const& rows, keys_type const& keys,
                        key_run<tile> const& at, score_block<tile> const& to, next_lines& next) {
         index_t plane = stored::products, key_plane = plane, factor = 0, square = 0;
-        [[maybe_unused]] index_t table = 0;
+        [[maybe_unused]] index_t table = 0, key_table = 0;
         index_t const within = to.first - keys.first(at.block), most = context.summed.most;
         plan::for_each_part(context.spec.score.parts.pairs, [&]<class Pair>(Pair const& pair) {
             auto scores = to;
             scores.scores += plane++ * to.plane_stride;
-            if constexpr (Pair::multiplies_row) {
+            if constexpr (Pair::query_times_row) {
                 index_t const n = table++;
                 if (table_products<Call>::multiply(context, rows, keys, pair, n, table_queries(context, rows, n),
                                                    scores, next.queue()))
                     return;
             }
-            if constexpr (Pair::reads_rows) {
+            if constexpr (Pair::key_times_row) {
+                key_table_products<Call>::multiply(
+                    context, rows, keys, at.block, pair, key_table++, scores,
+                    [&](score_block<tile> const& part) { compare_by_feature(context, rows, keys, pair, part); });
+            } else if constexpr (Pair::reads_rows) {
                 compare_by_feature(context, rows, keys, pair, scores);
             } else {
                 index_t const features = context.span_of(pair).count;

@@ -112,6 +112,7 @@ public:
                                                          .pairs = 0,
                                                          .squares = 0,
                                                          .tables = 0,
+                                                         .key_tables = 0,
                                                          .query_factors = 0,
                                                          .row_terms = terms::row_terms,
                                                          .row_indices = terms::row_indices,

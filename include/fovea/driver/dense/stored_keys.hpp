@@ -116,7 +116,9 @@ public:
     static constexpr index_t products = plan::count_of<decltype(Parts::products)>;
     static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
     static constexpr index_t factors = plan::key_factors_of<decltype(Parts::pairs)>;
-    static constexpr index_t planes = products + factors + plan::squares_of<decltype(Parts::pairs)>;
+    static constexpr index_t squares = plan::squares_of<decltype(Parts::pairs)>,
+                             tables = plan::key_row_products_of<decltype(Parts::pairs)>;  // multiplied by keys
+    static constexpr index_t planes = products + factors + squares + tables;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     using key_rows = std::remove_const_t<decltype(Operands::key)>;
     using key_type = read_as<key_rows, T>;
@@ -171,10 +173,14 @@ public:
                                              row_of(operands_.key, keys_.rows(key, 1), keys_.loaded()) + first, count);
     }
 
+    /// The plane of what the nth table is multiplied by.
+    static constexpr index_t plane_of_table(index_t n) { return products + factors + squares + n; }
+
     /// Planes of the keys of a block.
     FOVEA_CONTROL void pack(index_t block) const {
         auto const& parts = context_.spec.score.parts;
         index_t plane = 0, square = 0;
+        [[maybe_unused]] index_t table = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (Call::packs_keys)
                 if (!keys_.in_place())
@@ -192,6 +198,12 @@ public:
                 check_factors(block, {first, plane}, span.count);
             if constexpr (std::remove_cvref_t<decltype(pair)>::sums_squares)
                 pack_centred(pair, block, first, square++, span.count);
+            if constexpr (std::remove_cvref_t<decltype(pair)>::key_times_row) {
+                index_t const of_table = plane_of_table(table++);
+                if (plan::multiplies_row(context_.planned, pair))
+                    pack_plane<kernel::number_product<T, Arch>>(block, of_table, plan::row_product_of(pair.body).factor,
+                                                                span);
+            }
         });
     }
 

@@ -92,7 +92,7 @@ public:
             return kernel::index_environment<T, Arch, index_t>{rows.coordinates[static_cast<std::size_t>(r)], 0};
         };
         if (plan::compiled.transposed_queries && !is_in_place(context))
-            return product::transpose(term.of_query, row, base, kernel::unscaled{},
+            return product::transpose(term.factor, row, base, kernel::unscaled{},
                                       {.count = rows.count,
                                        .padded_rows = rows.width,
                                        .available = rows.count,
@@ -101,7 +101,7 @@ public:
                                        .stride = rows.width});
         std::fill_n(to, round_up(features, tile::lanes) * rows.width, T{0});
         for (index_t r = 0; r < rows.count; ++r)
-            product::for_packs(term.of_query, row(r), base(r), T{1}, features, [&](index_t pack, auto const& value) {
+            product::for_packs(term.factor, row(r), base(r), T{1}, features, [&](index_t pack, auto const& value) {
                 value.store(to + (pack * rows.width + r) * tile::lanes);
             });
     }
@@ -142,7 +142,8 @@ public:
         for (index_t r = 0; r < rows.count; ++r)
             kernel::row_numbers<decltype(term)::axis, T, Arch>(
                 term.row, rows.coordinates[static_cast<std::size_t>(r)], to.first, to.packs(),
-                {products + r * panels::width + of->rows.lo - first, of->rows}, to.scores + r * to.stride);
+                kernel::numbers_of_rows<T const>{products + r * panels::width + of->rows.lo - first, of->rows},
+                to.scores + r * to.stride);
         return true;
     }
 

@@ -35,6 +35,7 @@ class gradient_rows {
     using rows_type = tile_rows<Blocking>;
     using adds = key_sums<Blocking>;
     using of_tables = typename score::of_tables;
+    using of_key_tables = typename score::of_key_tables;
     static constexpr index_t d_parts = adds::template parts<typename Call::d_element>;
     // Of a tile, or of a register tile of keys, which may have more where vectors are short.
     static constexpr index_t most_rows = std::max<index_t>(Blocking::rows, plan::key_lanes_blocking<T, Arch>::rows);
@@ -53,7 +54,8 @@ public:
           d_result_pairs_(memory.template take<T>(d_parts * adds::pairs(width(call.values.features)))),
           ones_(memory.template take<T>(most_rows)),
           d_factors_(memory.template take<T>(score::factors::of_queries * score::factors::of_tile(call))),
-          of_tables_(call, memory) {}
+          of_tables_(call, memory),
+          of_key_tables_(call, memory) {}
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
@@ -113,6 +115,18 @@ public:
                 [&](auto const& pair, index_t n, score_block<Blocking> const& amounts) {
                     if constexpr (of_tables::count > 0)
                         if (of_tables_.add(call, rows(), amounts, pair, n, tables_)) return true;
+                    if constexpr (of_key_tables::count > 0)
+                        if (of_key_tables_.add(
+                                call, rows(), from.keys, amounts, pair, tables_,
+                                [&](index_t key, index_t first) {
+                                    return typename score::cotangents{nullptr, from.d_key(key) + first, tables_};
+                                },
+                                [&](score_block<Blocking> const& part) {
+                                    score::add_pair(
+                                        call, rows(), from.keys, part, pair, d_pairs_,
+                                        [&](index_t key) { return from.d_key(key); }, tables_);
+                                }))
+                            return true;
                     return score::factors::takes_pairs(call, rows(), from.keys, block)
                         && score::factors::add(call, rows(), from.keys, block, amounts, pair, n, d_factors_,
                                                from.d_factors());
@@ -260,6 +274,7 @@ private:
     T* ones_;       // (most_rows)
     T* d_factors_;  // of pairs, as driver/dense/backward/factor_gradient.hpp has them
     of_tables of_tables_;
+    of_key_tables of_key_tables_;
     typename Call::tables_type::share_type tables_;
     bool finite_ = true;
 };

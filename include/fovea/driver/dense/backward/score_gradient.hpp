@@ -4,6 +4,7 @@
 
 #include <fovea/driver/call/backward/table_sink.hpp>
 #include <fovea/driver/dense/backward/factor_gradient.hpp>
+#include <fovea/driver/dense/backward/key_table_gradient.hpp>
 #include <fovea/driver/dense/backward/table_gradient.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
@@ -55,8 +56,9 @@ public:
     static constexpr index_t products = of_score::products, pairs = of_score::pairs, row_terms = of_score::row_terms,
                              key_terms = of_score::key_terms;
     static constexpr bool terms_per_head = score_terms<Call, Blocking>::per_head;
-    using factors = factor_gradient<Call, Blocking, Tables>;  // of sums of pairs
-    using of_tables = table_gradient<Call, Blocking>;         // of those with rows of tables
+    using factors = factor_gradient<Call, Blocking, Tables>;   // of sums of pairs
+    using of_tables = table_gradient<Call, Blocking>;          // of those with rows of tables
+    using of_key_tables = key_table_gradient<Call, Blocking>;  // of these times keys
     template <class Product>
     static constexpr bool has_plain_key = plan::has_plain_key<std::remove_cvref_t<Product>>;
     static constexpr index_t mapped_keys = plan::mapped_keys_of<decltype(parts::products)>;
@@ -164,6 +166,29 @@ public:
         });
     }
 
+    /// One sum, pair by pair, features in lanes.
+    template <class Pair, class OfKey>
+    static void add_pair(context_type const& context, rows_type const& rows, keys_type const& keys,
+                         score_block<Blocking> const& part, Pair const& pair, T* of_rows, OfKey const& of_key,
+                         share const& tables) {
+        auto const span = context.span_of(pair);
+        for_runs(
+            context.operands.key, keys.rows(part.first, part.count), keys.loaded(), [&](auto const& run, index_t from) {
+                for (index_t k = 0; k < run.count; ++k)
+                    for (index_t r = 0; r < rows.count; ++r) {
+                        T const amount = part.scores[r * part.stride + from + k];
+                        if (amount == T{0}) continue;
+                        auto const& coordinates = rows.coordinates[static_cast<std::size_t>(r)];
+                        index_t const key = part.first + from + k;
+                        cotangents const to{of_rows + r * width(context) + span.first, of_key(key) + span.first,
+                                            tables};
+                        to.backpropagate_features(
+                            pair.body, names_of_index{coordinates, key}, query_of(context, coordinates) + span.first,
+                            run.first + k * run.stride + span.first, span.count, kernel::one_amount<T, Arch>{amount});
+                    }
+            });
+    }
+
     /// The gradient of a row: d_factors is sum_k ds B for each product, (products, width) from the first feature of the
     /// product on, which is overwritten; terms are their sums, at a distance of Blocking::rows. `to` are its features;
     /// `mapped` has room for a row.
@@ -226,29 +251,6 @@ public:
     }
 
 private:
-    /// One sum, pair by pair, features in lanes.
-    template <class Pair, class OfKey>
-    static void add_pair(context_type const& context, rows_type const& rows, keys_type const& keys,
-                         score_block<Blocking> const& part, Pair const& pair, T* of_rows, OfKey const& of_key,
-                         share const& tables) {
-        auto const span = context.span_of(pair);
-        for_runs(
-            context.operands.key, keys.rows(part.first, part.count), keys.loaded(), [&](auto const& run, index_t from) {
-                for (index_t k = 0; k < run.count; ++k)
-                    for (index_t r = 0; r < rows.count; ++r) {
-                        T const amount = part.scores[r * part.stride + from + k];
-                        if (amount == T{0}) continue;
-                        auto const& coordinates = rows.coordinates[static_cast<std::size_t>(r)];
-                        index_t const key = part.first + from + k;
-                        cotangents const to{of_rows + r * width(context) + span.first, of_key(key) + span.first,
-                                            tables};
-                        to.backpropagate_features(
-                            pair.body, names_of_index{coordinates, key}, query_of(context, coordinates) + span.first,
-                            run.first + k * run.stride + span.first, span.count, kernel::one_amount<T, Arch>{amount});
-                    }
-            });
-    }
-
     static query_element const* query_of(context_type const& context, kernel::row_coordinates const& coordinates) {
         return context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0);
     }

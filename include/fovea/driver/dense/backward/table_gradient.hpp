@@ -40,7 +40,7 @@ class table_gradient {
     static constexpr index_t lanes = Blocking::lanes;
 
 public:
-    static constexpr index_t count = Blocking::queries_in_lanes ? 0 : plan::row_products_of<pairs_type>;
+    static constexpr index_t count = Blocking::queries_in_lanes ? 0 : plan::query_row_products_of<pairs_type>;
 
     table_gradient(context_type const& context, arena& memory)
         : width_(round_up(context.summed.most, lanes)),
@@ -60,7 +60,7 @@ public:
                 auto const& coordinates = rows.coordinates[static_cast<std::size_t>(r)];
                 auto const* const row =
                     context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0) + first;
-                kernel::scatter_features<T, Arch>(term.of_query, names_of_index{coordinates, 0}, row, features, T{1},
+                kernel::scatter_features<T, Arch>(term.factor, names_of_index{coordinates, 0}, row, features, T{1},
                                                   queries(n) + r * width_, 1);
             }
         });
@@ -73,7 +73,7 @@ public:
     template <class Pair, class Tables>
     bool add(context_type const& context, rows_type const& rows, score_block<Blocking> const& amounts, Pair const& pair,
              index_t nth, Tables const& tables) const {
-        if constexpr (!(Pair::multiplies_row && count > 0)) {
+        if constexpr (!(Pair::query_times_row && count > 0)) {
             return false;
         } else {
             auto const of = of_tables::rows_for(context, rows, pair, amounts.first, amounts.count);
@@ -102,10 +102,10 @@ public:
         for_each_term(context, [&](auto const& pair, index_t n) {
             auto const term = plan::row_product_of(pair.body);
             using leaves = std::remove_cvref_t<decltype(to(index_t{0}))>;
-            if constexpr (reaches<decltype(term.of_query), typename leaves::cotangent_kinds>) {
+            if constexpr (reaches<decltype(term.factor), typename leaves::cotangent_kinds>) {
                 auto const [first, features] = context.span_of(pair);
                 to(first).backpropagate_features(
-                    term.of_query, names_of_index{coordinates, 0}, query + first, query + first, features,
+                    term.factor, names_of_index{coordinates, 0}, query + first, query + first, features,
                     kernel::amount_of_each<T, Arch>{d_queries_ + (n * Blocking::rows + r) * width_});
             }
         });
@@ -117,7 +117,7 @@ private:
         if constexpr (count > 0) {
             index_t n = 0;
             plan::for_each_part(context.spec.score.parts.pairs, [&]<class Pair>(Pair const& pair) {
-                if constexpr (Pair::multiplies_row) f(pair, n++);
+                if constexpr (Pair::query_times_row) f(pair, n++);
             });
         }
     }
@@ -125,7 +125,7 @@ private:
     static index_t number_of(context_type const& context, index_t nth) {
         index_t n = 0;
         plan::for_each_part(context.spec.score.parts.pairs, [&]<class Pair>(Pair const&) {
-            if (nth-- > 0 && Pair::multiplies_row) ++n;
+            if (nth-- > 0 && Pair::query_times_row) ++n;
         });
         return n;
     }
@@ -141,7 +141,7 @@ private:
         for (index_t r = 0; r < rows.count; ++r)
             kernel::add_to_row_numbers<decltype(term)::axis, T, Arch>(
                 term.row, rows.coordinates[static_cast<std::size_t>(r)], amounts.first, amounts.count,
-                amounts.scores + r * amounts.stride, {amounts_ + r * panels::width, chosen});
+                amounts.scores + r * amounts.stride, kernel::numbers_of_rows<T>{amounts_ + r * panels::width, chosen});
     }
     /// dA += E R
     template <class Element>
