@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -31,17 +32,13 @@ tensor<T, 3> of_distances(testing::dice& random, index_t features) {
     return testing::random_tensor<T>(random, extents_t<3>{all_heads, most_queries + most_keys - 1, features});
 }
 
-/// Transformer-XL: a bias of queries for keys, another one for distances.
-auto transformer_xl(tensor<float, 2> const& u, tensor<float, 2> const& w, tensor<float, 3> const& r) {
-    return compare(
-        (sum((q + param(u)[head]) * k) + sum((q + param(w)[head]) * param(r)(head, q_idx - kv_idx + (most_keys - 1))))
-        * rsqrt(dim));
-}
-
-/// DeBERTa: vectors of distances for queries and for keys.
-auto deberta(tensor<float, 3> const& of_queries, tensor<float, 3> const& of_keys) {
-    return compare((sum(q * k) + sum(q * param(of_queries)(head, q_idx - kv_idx + (most_keys - 1)))
-                    + sum(k * param(of_keys)(head, kv_idx - q_idx + (most_queries - 1))))
+/// Transformer-XL, a bias of queries for keys and another one for distances, and DeBERTa, vectors of distances for
+/// keys.
+auto transformer_xl(tensor<float, 2> const& u, tensor<float, 2> const& w, tensor<float, 3> const& r,
+                    tensor<float, 3> const& of_keys) {
+    return compare((sum((q + param(u)[head]) * k)
+                    + sum((q + param(w)[head]) * param(r)(head, q_idx - kv_idx + (most_keys - 1)))
+                    + sum(k * param(of_keys)(head, max(kv_idx - q_idx, 1 - most_queries) + (most_queries - 1))))
                    * rsqrt(dim));
 }
 
@@ -62,16 +59,13 @@ struct many_terms {
           clamped(wide.data(), {9, features}, {2 * (features + 3), 1}) {
         for (int& each : bucket.elements) each = static_cast<int>(random.between(0, 4));
     }
+    /// Rows that go with the keys, and against them, times queries and times keys.
     auto clamped_and_buckets() const {
-        return compare((sum(q * k) - sum(param(clamped)[min(max(kv_idx - q_idx, -4), 4) + 4] * q) / 3
-                        + sum(q * (k + param(buckets)[param(bucket)(q_idx, kv_idx)])))
-                       * rsqrt(dim));
-    }
-    /// The same with keys, which rows of the table go with, and against.
-    auto clamped_and_buckets_of_keys() const {
-        return compare((sum(k * (q + param(clamped)[min(max(q_idx - kv_idx, -4), 4) + 4]))
-                        - sum(param(clamped)[min(max(kv_idx - q_idx, -4), 4) + 4] * (k + real(kv_idx) / 64)) / 3
-                        + sum(param(buckets)[param(bucket)(q_idx, kv_idx)] * k / 2)
+        auto const with = param(clamped)[min(max(kv_idx - q_idx, -4), 4) + 4];
+        auto const against = param(clamped)[min(max(q_idx - kv_idx, -4), 4) + 4];
+        auto const of_bucket = param(buckets)[param(bucket)(q_idx, kv_idx)];
+        return compare((sum(q * k) - sum(with * q) / 3 + sum(q * (k + of_bucket)) + sum(k * (q + against))
+                        - sum(with * (k + real(kv_idx) / 64)) / 3 + sum(of_bucket * k / 2)
                         + sum(k * param(halves)[select(kv_idx < q_idx, 1, 3)]))
                        * rsqrt(dim));
     }
@@ -84,26 +78,15 @@ struct many_terms {
 
 }  // namespace
 
-TEST_CASE("vectors of distances are multiplied with queries, however many there are", "[driver]") {
+TEST_CASE("vectors of distances are multiplied with queries and with keys, however many there are", "[driver]") {
     testing::dice random(1);
     for (auto const& n : {many, shared, few}) {
         auto const u = testing::random_tensor<float>(random, extents_t<2>{all_heads, n.features}),
                    w = testing::random_tensor<float>(random, extents_t<2>{all_heads, n.features});
         auto const r = of_distances<float>(random, n.features);
-        check_fused<float, lane_widths>(transformer_xl(u, w, r) | causal_at_end | softmax | weighted_sum, n);
+        auto const of_keys = of_distances<float>(random, n.features);
+        check_fused<float, lane_widths>(transformer_xl(u, w, r, of_keys) | causal_at_end | softmax | weighted_sum, n);
     }
-}
-
-TEST_CASE("vectors of distances are multiplied with keys, however many queries there are", "[driver]") {
-    testing::dice random(7);
-    for (auto const& n : {many, shared, few}) {
-        auto const of_queries = of_distances<float>(random, n.features),
-                   of_keys = of_distances<float>(random, n.features);
-        check_fused<float, lane_widths>(deberta(of_queries, of_keys) | causal_at_end | softmax | weighted_sum, n);
-    }
-    testing::call_sizes const in_double{1, all_heads, all_heads, 37, 70, 9, 5};
-    auto const of_queries = of_distances<float>(random, 9), of_keys = of_distances<float>(random, 9);
-    check_fused<double, lane_widths>(deberta(of_queries, of_keys) | softmax | weighted_sum, in_double);
 }
 
 TEST_CASE("rows that are clamped, of buckets or of each pair are found", "[driver]") {
@@ -111,7 +94,6 @@ TEST_CASE("rows that are clamped, of buckets or of each pair are found", "[drive
     for (auto const& n : {many, few}) {
         many_terms const of(random, n.features, n.queries, n.keys);
         check_fused<float, lane_widths>(of.clamped_and_buckets() | softmax | weighted_sum, n);
-        check_fused<float, lane_widths>(of.clamped_and_buckets_of_keys() | causal_at_end | softmax | weighted_sum, n);
         check_fused<float, lane_widths>(of.of_pairs() | causal | softmax | weighted_sum, n);
     }
 }
@@ -124,9 +106,9 @@ TEST_CASE("gradients go back to vectors of distances and to what is added to que
                    w = testing::random_tensor<float>(random, extents_t<2>{all_heads, n.features});
         auto const r = of_distances<float>(random, n.features);
         score_gradient_case::operands<float> const of(random, n);
-        CHECK(worst(transformer_xl(u, w, r) | causal_at_end | softmax | weighted_sum, of, u, w, r) < 3e-5);
         auto const of_keys = of_distances<float>(random, n.features);
-        CHECK(worst(deberta(r, of_keys) | causal_at_end | softmax | weighted_sum, of, r, of_keys) < 3e-5);
+        CHECK(worst(transformer_xl(u, w, r, of_keys) | causal_at_end | softmax | weighted_sum, of, u, w, r, of_keys)
+              < 3e-5);
     }
 }
 
@@ -135,7 +117,6 @@ TEST_CASE("gradients go back to rows that are clamped, of buckets or of each pai
     many_terms const t(random, of_gradient.features, of_gradient.queries, of_gradient.keys);
     score_gradient_case::operands<float> const of(random, of_gradient);
     CHECK(worst(t.clamped_and_buckets() | softmax | weighted_sum, of, t.buckets) < 3e-5);
-    CHECK(worst(t.clamped_and_buckets_of_keys() | softmax | weighted_sum, of, t.buckets) < 3e-5);
     CHECK(worst(t.of_pairs() | causal | softmax | weighted_sum, of, t.buckets) < 3e-5);
 }
 
@@ -148,13 +129,15 @@ TEST_CASE("gradients of vectors by head are summed alike in any number of thread
     auto const u = testing::random_tensor<float>(random, extents_t<2>{2, features}),
                w = testing::random_tensor<float>(random, extents_t<2>{2, features});
     auto const r = testing::random_tensor<float>(random, extents_t<3>{2, split_queries + most_keys - 1, features});
-    auto const spec = transformer_xl(u, w, r) | causal_at_end | softmax | weighted_sum;
-    CHECK(worst(spec, of, u, w, r) < 3e-5);
+    auto const of_keys = testing::random_tensor<float>(random, extents_t<3>{2, most_queries + split_keys, features});
+    auto const spec = transformer_xl(u, w, r, of_keys) | causal_at_end | softmax | weighted_sum;
+    CHECK(worst(spec, of, u, w, r, of_keys) < 3e-5);
     auto const gradients = [&](auto const& executor) {
-        tensor<float, 3> d_r(r.extents);
+        tensor<float, 3> d_r(r.extents), d_of_keys(of_keys.extents);
         workspace scratch;
-        gradient(executor, scratch, spec, of.query, of.key, of.value, of.d_result, grad(r, d_r));
-        return d_r.elements;
+        gradient(executor, scratch, spec, of.query, of.key, of.value, of.d_result, grad(r, d_r),
+                 grad(of_keys, d_of_keys));
+        return std::pair(d_r.elements, d_of_keys.elements);
     };
     CHECK(gradients(serial) == gradients(threads(3)));
 }
