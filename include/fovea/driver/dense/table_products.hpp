@@ -47,18 +47,24 @@ public:
     static std::optional<rows_of_table<element_of<Pair>>> rows_for(context_type const& context, rows_type const& rows,
                                                                    Pair const& pair, index_t first, index_t count) {
         auto const term = plan::row_product_of(pair.body);
-        constexpr int axis = decltype(term)::axis;
         auto const& table = term.table();
         if (!plan::multiplies_row(context.planned, pair) || table.empty()) return std::nullopt;
-        index_t const padded = round_up(count, tile::lanes), last = table.extent(axis) - 1;
-        box where = rows.span(context, 0, rows.count);
-        where.kv_idx = {first, first + padded - 1};
-        interval<index_t> const found(bound<T>(term.index(), where, 0));
-        interval<index_t> const chosen{std::clamp<index_t>(found.lo, 0, last), std::clamp<index_t>(found.hi, 0, last)};
+        index_t const padded = round_up(count, tile::lanes);
+        auto const chosen = chosen_by(context, rows, term, first, padded);
         index_t const size = chosen.hi - chosen.lo + 1;
         if (size > panels::width - 2 * tile::panel || size > most_rows_of_key * padded) return std::nullopt;
         auto const* const start = row_place(term, table, rows.coordinates[0], 0);
-        return rows_of_table<element_of<Pair>>{start, table.stride(axis), chosen};
+        return rows_of_table<element_of<Pair>>{start, table.stride(decltype(term)::axis), chosen};
+    }
+    /// The rows between the least and the greatest that pairs of a tile and these keys choose.
+    template <class Term>
+    static interval<index_t> chosen_by(context_type const& context, rows_type const& rows, Term const& term,
+                                       index_t first, index_t count) {
+        index_t const last = term.table().extent(Term::axis) - 1;
+        box where = rows.span(context, 0, rows.count);
+        where.kv_idx = {first, first + count - 1};
+        interval<index_t> const found(bound<T>(term.index(), where, 0));
+        return {std::clamp<index_t>(found.lo, 0, last), std::clamp<index_t>(found.hi, 0, last)};
     }
 
     /// Where a row begins, along the axis of pairs, of the table of a term, or of what is beside it.

@@ -85,9 +85,10 @@ public:
                     continue;
                 }
                 add_up(rows, part, term, of->rows);
+                chosen_by const chosen(context, rows, term, part, of->rows);
                 if constexpr (reaches<decltype(term.factor),
                                       typename std::remove_cvref_t<decltype(to_key(k, k))>::cotangent_kinds>) {
-                    multiply_rows(part.count, of->count());
+                    multiply_rows(part.count, chosen);
                     for_keys(part,
                              [&, n = features, skipped = first_feature](index_t i, auto const& names, auto const* key) {
                                  to_key(part.first + i, skipped)
@@ -97,7 +98,7 @@ public:
                 }
                 tables.for_each_sum(term.table(), [&, n = features](auto const& to) {
                     auto const start = table_products<Call>::row_place(term, to, rows.coordinates[0], of->rows.lo);
-                    multiply_keys(part.count, of->count(), n, start, to.stride(decltype(term)::axis));
+                    multiply_keys(part.count, of->count(), chosen, n, start, to.stride(decltype(term)::axis));
                 });
             }
             return true;
@@ -106,6 +107,22 @@ public:
 
 private:
     static constexpr index_t padded = round_up(capacity, Blocking::rows);  // rows of whole register tiles
+    static constexpr index_t few = std::max<index_t>(panel / 4, 4);
+
+    /// The rows that a few keys of a panel choose each, counted from the first of all: by distance a third of those.
+    struct chosen_by {
+        interval<index_t> of[static_cast<std::size_t>(ceil_div(panel, few))];
+
+        template <class Term>
+        chosen_by(context_type const& context, rows_type const& rows, Term const& term,
+                  score_block<Blocking> const& part, interval<index_t> const& all) {
+            for (index_t k = 0; k < part.count; k += few) {
+                auto const found =
+                    table_products<Call>::chosen_by(context, rows, term, part.first + k, std::min(few, part.count - k));
+                of[k / few] = {found.lo - all.lo, found.hi - all.lo};
+            }
+        }
+    };
 
     bool finite(T const* from, index_t n) const {
         return kernel::all_finite<T, Arch>([&](index_t i) { return from + i * width_; }, n, width_);
@@ -121,25 +138,45 @@ private:
                 amounts.scores + r * amounts.stride, kernel::numbers_of_keys<T>{{amounts_, chosen}, panel});
     }
     /// dB = E^T R
-    void multiply_rows(index_t keys, index_t chosen) const {
+    void multiply_rows(index_t keys, chosen_by const& chosen) const {
         std::fill_n(d_keys_, keys * width_, T{0});
-        packed_products<product>::accumulate_transposed(
-            {{{amounts_, {}, panel}, chosen, {rows_, width_}, d_keys_, width_, nullptr}, width_, keys, Blocking::rows});
+        for (index_t k = 0; k < keys; k += few) {
+            auto const [first, last] = chosen.of[k / few];
+            packed_products<product>::accumulate_transposed({{{amounts_ + first * panel + k, {}, panel},
+                                                              last - first + 1,
+                                                              {rows_ + first * width_, width_},
+                                                              d_keys_ + k * width_,
+                                                              width_,
+                                                              nullptr},
+                                                             width_,
+                                                             std::min(few, keys - k),
+                                                             Blocking::rows});
+        }
     }
     /// dR += E B, some rows at a time.
-    void multiply_keys(index_t keys, index_t chosen, index_t features, T* to, index_t stride) const {
+    void multiply_keys(index_t keys, index_t rows, chosen_by const& chosen, index_t features, T* to,
+                       index_t stride) const {
         T ones[static_cast<std::size_t>(Blocking::rows)];
         std::fill_n(ones, Blocking::rows, T{1});
-        std::fill_n(d_rows_, round_up(chosen, Blocking::rows) * width_, T{0});
-        for (index_t i = 0; i < chosen; i += Blocking::rows)
-            accumulate_few<product>(
-                typename product::step{},
-                weighted_rows<T, kernel::even_rows<T>>{
-                    {{amounts_ + i * panel, panel, {}}, keys, {keys_, width_}, d_rows_ + i * width_, width_, ones},
-                    width_,
-                    Blocking::rows,
-                    Blocking::rows});
-        for (index_t i = 0; i < chosen; ++i)
+        std::fill_n(d_rows_, round_up(rows, Blocking::rows) * width_, T{0});
+        for (index_t i = 0; i < rows; i += Blocking::rows) {
+            index_t first = keys, last = 0;  // that choose one of these rows
+            for (index_t k = 0; k < keys; k += few)
+                if (auto const& of = chosen.of[k / few]; of.lo < i + Blocking::rows && of.hi >= i)
+                    first = std::min(first, k), last = std::min(k + few, keys);
+            if (first < last)
+                accumulate_few<product>(typename product::step{}, weighted_rows<T, kernel::even_rows<T>>{
+                                                                      {{amounts_ + i * panel + first, panel, {}},
+                                                                       last - first,
+                                                                       {keys_ + first * width_, width_},
+                                                                       d_rows_ + i * width_,
+                                                                       width_,
+                                                                       ones},
+                                                                      width_,
+                                                                      Blocking::rows,
+                                                                      Blocking::rows});
+        }
+        for (index_t i = 0; i < rows; ++i)
             for (index_t c = 0; c < features; c += lanes)
                 kernel::add_to<T, Arch>(to + i * stride + c, kernel::pack<T, Arch>::load(d_rows_ + i * width_ + c),
                                         features - c);
