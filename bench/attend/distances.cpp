@@ -47,20 +47,6 @@ bench::work work_of(double products) {
     return {.flops = 2 * products * static_cast<double>(sizes.heads * sizes.length * rows_of_head)};
 }
 
-void forward(benchmark::State& state) {
-    layer x;
-    fovea::workspace scratch;
-    auto const call = bench::attend_call(x.of, scratch, x.spec());
-    call();
-    auto by_hand = x.of.result;
-    auto const hand = [&] {
-        for (index_t h = 0; h < sizes.heads; ++h) x.loop(h).attend(by_hand.data() + h * rows_of_head);
-    };
-    hand();
-    bench::check("hand/distances.cpp", by_hand, x.of.result);
-    bench::measure<float>(state, work_of(3), call, bench::over_hand(hand));
-}
-
 /// The gradients of all operands and of what has been learned.
 struct gradients {
     fovea::tensor<float, 4> query, key, value;
@@ -119,8 +105,9 @@ struct key_layer {
     }
 };
 
-void forward_of_keys(benchmark::State& state) {
-    key_layer x;
+template <class Layer>
+void forward(benchmark::State& state) {
+    Layer x;
     fovea::workspace scratch;
     auto const call = bench::attend_call(x.of, scratch, x.spec());
     call();
@@ -173,8 +160,8 @@ void beside_values(benchmark::State& state) {
 }
 
 bench::family const rows([] {
-    bench::add<float>("attend/distances", sizes, forward);
-    bench::add<float>("attend/distances_of_keys", sizes, forward_of_keys);
+    bench::add<float>("attend/distances", sizes, forward<layer>);
+    bench::add<float>("attend/distances_of_keys", sizes, forward<key_layer>);
     bench::add<float>("attend/relative_values", sizes, beside_values);
     bench::add<float>("train/distances", sizes, backward);
     bench::add<float>("train/distances_of_keys", sizes, backward_of_keys);

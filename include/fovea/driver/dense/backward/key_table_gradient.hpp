@@ -85,7 +85,7 @@ public:
                     continue;
                 }
                 add_up(rows, part, term, of->rows);
-                chosen_by const chosen(context, rows, term, part, of->rows);
+                rows_of_few const chosen(context, rows, term, part, of->rows);
                 if constexpr (reaches<decltype(term.factor),
                                       typename std::remove_cvref_t<decltype(to_key(k, k))>::cotangent_kinds>) {
                     multiply_rows(part.count, chosen);
@@ -110,12 +110,12 @@ private:
     static constexpr index_t few = std::max<index_t>(panel / 4, 4);
 
     /// The rows that a few keys of a panel choose each, counted from the first of all: by distance a third of those.
-    struct chosen_by {
+    struct rows_of_few {
         interval<index_t> of[static_cast<std::size_t>(ceil_div(panel, few))];
 
         template <class Term>
-        chosen_by(context_type const& context, rows_type const& rows, Term const& term,
-                  score_block<Blocking> const& part, interval<index_t> const& all) {
+        rows_of_few(context_type const& context, rows_type const& rows, Term const& term,
+                    score_block<Blocking> const& part, interval<index_t> const& all) {
             for (index_t k = 0; k < part.count; k += few) {
                 auto const found =
                     table_products<Call>::chosen_by(context, rows, term, part.first + k, std::min(few, part.count - k));
@@ -138,7 +138,7 @@ private:
                 amounts.scores + r * amounts.stride, kernel::numbers_of_keys<T>{{amounts_, chosen}, panel});
     }
     /// dB = E^T R
-    void multiply_rows(index_t keys, chosen_by const& chosen) const {
+    void multiply_rows(index_t keys, rows_of_few const& chosen) const {
         std::fill_n(d_keys_, keys * width_, T{0});
         for (index_t k = 0; k < keys; k += few) {
             auto const [first, last] = chosen.of[k / few];
@@ -154,7 +154,7 @@ private:
         }
     }
     /// dR += E B, some rows at a time.
-    void multiply_keys(index_t keys, index_t rows, chosen_by const& chosen, index_t features, T* to,
+    void multiply_keys(index_t keys, index_t rows, rows_of_few const& chosen, index_t features, T* to,
                        index_t stride) const {
         T ones[static_cast<std::size_t>(Blocking::rows)];
         std::fill_n(ones, Blocking::rows, T{1});
