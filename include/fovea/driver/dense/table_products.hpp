@@ -56,14 +56,15 @@ public:
         auto const* const start = row_place(term, table, rows.coordinates[0], 0);
         return rows_of_table<element_of<Pair>>{start, table.stride(decltype(term)::axis), chosen};
     }
-    /// The rows between the least and the greatest that pairs of a tile and these keys choose.
+    /// The rows between the least and the greatest that pairs of a tile and these keys choose. Where more than a panel
+    /// of rows is at stake, tables that an index reads are looked at, such as buckets of distances.
     template <class Term>
     static interval<index_t> chosen_by(context_type const& context, rows_type const& rows, Term const& term,
                                        index_t first, index_t count) {
         index_t const last = term.table().extent(Term::axis) - 1;
         box where = rows.span(context, 0, rows.count);
         where.kv_idx = {first, first + count - 1};
-        interval<index_t> const found(bound<T>(term.index(), where, 0));
+        interval<index_t> const found(bound<T>(term.index(), where, last < tile::panel ? 0 : rows.count * count));
         return {std::clamp<index_t>(found.lo, 0, last), std::clamp<index_t>(found.hi, 0, last)};
     }
 
