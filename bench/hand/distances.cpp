@@ -104,7 +104,7 @@ void distances::gradient(float const* d_result, float* d_query, float* d_key, fl
     }
 }
 
-void distances_of_keys::weights(index_t i, float* to) const {
+void distances_of_keys::scores(index_t i, float* to) const {
     for (index_t j = 0; j < length; ++j) {
         float const *const k = key + j * size, *const vectors = r + (i - j + length - 1) * size;
         vector sum{};
@@ -116,7 +116,7 @@ void distances_of_keys::weights(index_t i, float* to) const {
 void distances_of_keys::attend(float* result) const {
     std::vector<float> weight(static_cast<std::size_t>(length));
     for (index_t i = 0; i < length; ++i) {
-        weights(i, weight.data());
+        scores(i, weight.data());
         normalize(weight);
         std::fill_n(result + i * size, size, 0.f);
         for (index_t j = 0; j < length; ++j)
@@ -128,7 +128,7 @@ void distances_of_keys::gradient(float const* d_result, float* d_query, float* d
                                  float* d_r) const {
     std::vector<float> weight(static_cast<std::size_t>(length)), changes(weight.size());
     for (index_t i = 0; i < length; ++i) {
-        weights(i, weight.data());
+        scores(i, weight.data());
         normalize(weight);
         float const mean = changes_of(d_result + i * size, value, weight, changes);
         for (index_t j = 0; j < length; ++j) {

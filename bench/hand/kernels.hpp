@@ -65,7 +65,7 @@ struct distances_of_keys {
     void gradient(float const* d_result, float* d_query, float* d_key, float* d_value, float* d_r) const;
 
 private:
-    void weights(index_t row, float* to) const;
+    void scores(index_t row, float* to) const;
 };
 
 }  // namespace bench::hand

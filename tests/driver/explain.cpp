@@ -248,9 +248,13 @@ TEST_CASE("explain names sums for each pair, and what they cost beside a product
     CHECK(says("1 sum with rows of a table, from a matrix product (driver/dense/table_products.hpp)", multiplied, 2, 2,
                lanes));
     CHECK(
-        says("operations for each feature where a matrix product has 1: what is of the query, times a row that the "
-             "pair chooses along one axis of a table, is a product: how_to/relative_positions.md\n",
+        says("operations for each feature where a matrix product has 1: what is of the query, or of the key, times a "
+             "row that the pair chooses along one axis of a table, is a product: how_to/relative_positions.md\n",
              compare(sum(q * tanh(k + row))) | softmax | weighted_sum, 2, 2, lanes));
+    auto const keys_multiplied = compare(sum(q * k) + sum(k * row)) | softmax | weighted_sum;
+    CHECK(says("1 sum of keys with rows of a table, from a matrix product (driver/dense/key_table_products.hpp)",
+               keys_multiplied, 2, 2, lanes));
+    CHECK(says("keys are multiplied with rows of a table where many queries share them", keys_multiplied, 2, 2, 2));
     tensor<float, 3> const of_heads({2, 39 + lanes, 8});
     auto const by_head =
         compare(sum(q * k) + sum(q * param(of_heads)(head, kv_idx - q_idx + lanes - 1))) | softmax | weighted_sum;

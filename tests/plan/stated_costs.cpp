@@ -70,7 +70,7 @@ template <class Score>
 bool multiplies_as_said(std::string const& cost, Score const& score) {
     auto const lowered = plan::lower_for<false>(score.expression());
     using pairs = decltype(lowered.parts.pairs);
-    constexpr index_t of_tables = plan::row_products_of<pairs>;
+    constexpr index_t of_tables = plan::query_row_products_of<pairs> + plan::key_row_products_of<pairs>;
     return says(cost, "one matrix product") == (plan::count_of<decltype(lowered.parts.products)> > 0)
         && says(cost, "one with the vectors") == (of_tables > 0)
         && (plan::count_of<pairs> == of_tables || says(cost, "feature"));

@@ -28,7 +28,8 @@ FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
 /// Sums, or maxima, that run side by side: a single one would wait for the latency of each addition.
 inline constexpr int chains = 4;
 
-/// Calls f(chain, address) for each of `packs` packs, one every `step` elements; every fourth is of the same chain.
+/// Calls f(chain, address) for each of `packs` packs, one every `step` elements; every fourth is of the same chain,
+/// those left the first.
 template <class T, class F>
 FOVEA_INLINE void over_chains(T* from, index_t packs, index_t step, F const& f) {
     for (; packs >= chains; packs -= chains, from += chains * step)

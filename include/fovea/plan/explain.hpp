@@ -27,10 +27,10 @@ template <class Lowered>
 std::string explain_score(Lowered const& score, call_plan const& how, index_t features, index_t key_features) {
     using parts = std::remove_cvref_t<decltype(score.parts)>;
     files const run_by = files_of(how);
-    index_t squares = 0, rows = 0;
+    index_t squares = 0, rows = 0, rows_of_keys = 0;
     for_each_part(score.parts.pairs, [&](auto const& pair) {
         squares += multiplies_squares(how, pair, features, key_features) ? 1 : 0;
-        rows += multiplies_row(how, pair) ? 1 : 0;
+        (pair.key_times_row ? rows_of_keys : rows) += multiplies_row(how, pair) ? 1 : 0;
     });
     std::string text;
     auto const add = [&](index_t n, std::string const& noun, std::string const& rest, std::string_view file) {
@@ -41,7 +41,10 @@ std::string explain_score(Lowered const& score, call_plan const& how, index_t fe
     add(count_of<decltype(parts::products)>, "matrix product", "", run_by.products);
     add(squares, "squared distance", " from a matrix product", "driver/dense/stored_keys.hpp");
     add(rows, "sum", " with rows of a table, from a matrix product", "driver/dense/table_products.hpp");
-    add(count_of<decltype(parts::pairs)> - squares - rows, "sum", " for each pair", "driver/dense/pairwise.hpp");
+    add(rows_of_keys, "sum", " of keys with rows of a table, from a matrix product",
+        "driver/dense/key_table_products.hpp");
+    add(count_of<decltype(parts::pairs)> - squares - rows - rows_of_keys, "sum", " for each pair",
+        "driver/dense/pairwise.hpp");
     add(count_of<decltype(parts::rows)>, "term", " for each query", "kernel/environment.hpp");
     add(count_of<decltype(parts::keys)>, "term", " for each key", "kernel/environment.hpp");
     if (text.empty()) text = "indices only";

@@ -48,7 +48,7 @@ struct many_terms {
     tensor<int, 2> bucket;
     tensor<float16, 3> pairs;
     tensor<float16, 2> halves;
-    tensor<int, 1> far;  // a row of these by distance
+    tensor<int, 1> flat;  // a row of these by query and key, of which the places of a few keys are no range
     view<float const, 2> clamped;
 
     many_terms(testing::dice& random, index_t features, index_t queries, index_t keys)
@@ -57,10 +57,10 @@ struct many_terms {
           bucket({queries, keys}),
           pairs(testing::random_tensor<float16>(random, extents_t<3>{queries, keys, features})),
           halves(testing::random_tensor<float16>(random, extents_t<2>{70, features})),
-          far({queries + keys}),
+          flat({16 * queries + 16}),
           clamped(wide.data(), {9, features}, {2 * (features + 3), 1}) {
         for (int& each : bucket.elements) each = static_cast<int>(random.between(0, 4));
-        for (index_t i = 0; i < far.extent(0); ++i) far(i) = static_cast<int>(i * halves.extent(0) / far.extent(0));
+        for (index_t i = 0; i < flat.extent(0); ++i) flat(i) = static_cast<int>(i * halves.extent(0) / flat.extent(0));
     }
     /// Rows that go with the keys, and against them, times queries and times keys.
     auto clamped_and_buckets() const {
@@ -69,7 +69,7 @@ struct many_terms {
         auto const of_bucket = param(buckets)[param(bucket)(q_idx, kv_idx)];
         return compare((sum(q * k) - sum(with * q) / 3 + sum(q * (k + of_bucket)) + sum(k * (q + against))
                         - sum(with * (k + real(kv_idx) / 64)) / 3 + sum(of_bucket * k / 2)
-                        + sum(k * param(halves)[param(far)[kv_idx - q_idx + (bucket.extent(0) - 1)]]))
+                        + sum(k * param(halves)[param(flat)[16 * q_idx + kv_idx % 16]]))
                        * rsqrt(dim));
     }
     auto of_pairs() const {

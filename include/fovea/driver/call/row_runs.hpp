@@ -6,6 +6,8 @@
 #include <fovea/core/interval.hpp>
 #include <fovea/core/row_run.hpp>
 #include <fovea/driver/call/prefetch.hpp>
+#include <fovea/expr/bound.hpp>
+#include <fovea/kernel/add_at.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/product/integer_product.hpp>
@@ -50,6 +52,23 @@ struct rows_of_table {
     index_t count() const { return rows.hi - rows.lo + 1; }
     Element const* at(index_t row) const { return first + row * stride; }
 };
+
+/// The rows between the least and the greatest that an index gives in a box, of a table whose last one is known; tables
+/// that the index reads are looked at where they have at most `most_elements` in the box.
+template <class T, class Index>
+interval<index_t> chosen_rows(Index const& index, box const& where, index_t last, index_t most_elements) {
+    interval<index_t> const found(bound<T>(index, where, most_elements));
+    return {std::clamp<index_t>(found.lo, 0, last), std::clamp<index_t>(found.hi, 0, last)};
+}
+
+/// Adds rows of whole vectors to rows of so many features.
+template <class T, class Arch>
+void add_rows(T const* from, index_t width, index_t count, index_t features, T* to, index_t stride) {
+    using vector = kernel::pack<T, Arch>;
+    for (index_t i = 0; i < count; ++i)
+        for (index_t c = 0; c < features; c += vector::lanes)
+            kernel::add_to<T, Arch>(to + i * stride + c, vector::load(from + i * width + c), features - c);
+}
 
 /// Rows of elements: the positions of one head, or of several interleaved heads.
 template <class Element>

@@ -255,9 +255,7 @@ private:
                            std::max(where.q_idx.hi, block.rows[r].q_idx)};
         if (in.empty() || (sizeof(T) == 4 && !fits_32_bits(index, fovea::detail::bound_environment<T>{where, 0})))
             return std::nullopt;
-        interval<index_t> const found(bound<T>(index, where, 0));
-        index_t const last = in.extent(axis) - 1;
-        interval<index_t> const chosen{std::clamp<index_t>(found.lo, 0, last), std::clamp<index_t>(found.hi, 0, last)};
+        auto const chosen = chosen_rows<T>(index, where, in.extent(axis) - 1, block.count * block.keys);
         if (chosen.hi - chosen.lo >= most_rows) return std::nullopt;
         auto at = evaluate(expression_, row_environment<T, Arch>{{*block.rows, block.first}});
         at[std::size_t{axis}] = 0;

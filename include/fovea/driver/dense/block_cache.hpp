@@ -171,7 +171,7 @@ public:
           indices_(memory.template take<integer>(this->entries() * call.functions.key_indices * Blocking::block_keys)),
           centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)),
           tables_(memory, Blocking::queries_in_lanes ? 0 : call.functions.tables, call.summed.most),
-          key_tables_(memory, call.functions.key_tables, call.summed.most) {}
+          key_tables_(memory, in_place() ? 0 : call.functions.key_tables, call.summed.most) {}
 
     void begin(head_group heads) {
         base::begin(heads);

@@ -5,7 +5,6 @@
 
 #include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/dense_rows.hpp>
-#include <fovea/kernel/score_packs.hpp>
 
 #include <algorithm>
 #include <array>

@@ -15,7 +15,8 @@ namespace fovea::FOVEA_SET::driver {
 /// "position to content" of DeBERTa (He et al. 2021, equation 4).
 ///
 /// The product R B^T of a panel of keys is computed for all rows between the least and the greatest that interval
-/// arithmetic finds for a tile of queries; by distance the next tile meets most of them again, so they are kept.
+/// arithmetic finds for a tile of queries; by distance the next tile meets most of them again, so they are kept as long
+/// as tiles take the same block of keys. A tile that meets all keys before the next one multiplies its rows again.
 template <class Call>
 class key_table_products {
     using T = typename Call::number;

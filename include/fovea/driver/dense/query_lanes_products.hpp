@@ -55,12 +55,6 @@ struct query_lanes_products {
         sums.empty = false;
     }
 
-    /// The keys of a piece of a tile.
-    static scores piece_of(scores const& all, key_run<blocking> const& at, granule_run<blocking> const& granules) {
-        return all.part((granules.first - at.granules.first) * blocking::granule,
-                        (granules.last - granules.first) * blocking::granule);
-    }
-
     /// Keys of a piece from one on, as many as lie together, and where their products with its vectors go.
     struct operands {
         kernel::key_operand<typename blocking::element> keys;
@@ -109,7 +103,7 @@ void query_lanes_products<Blocking>::multiply(call const& of, rows_type const& r
     bool const are_scores = to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
     if (of.summed.product.count == 0) return multiply_no_features(rows, to, are_scores);
     for (auto const& [vectors, granules] : *to.pieces) {
-        auto const piece = piece_of(to, at, granules);
+        auto const piece = to.part_of(granules);
         for (index_t k = 0; k < piece.count;) {
             auto const some = operands_at(of, rows, keys, piece, vectors, k, are_scores);
             product::contract_query_lanes(some.keys, some.sums, next.keys);

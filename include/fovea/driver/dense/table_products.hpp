@@ -64,8 +64,7 @@ public:
         index_t const last = term.table().extent(Term::axis) - 1;
         box where = rows.span(context, 0, rows.count);
         where.kv_idx = {first, first + count - 1};
-        interval<index_t> const found(bound<T>(term.index(), where, last < tile::panel ? 0 : rows.count * count));
-        return {std::clamp<index_t>(found.lo, 0, last), std::clamp<index_t>(found.hi, 0, last)};
+        return chosen_rows<T>(term.index(), where, last, last < tile::panel ? 0 : rows.count * count);
     }
 
     /// Where a row begins, along the axis of pairs, of the table of a term, or of what is beside it.

@@ -82,6 +82,7 @@ public:
     using number = T;
     head_keys<Blocking> keys, values;
     key_sums<Blocking> const adds;  // to the sums of keys
+    typename score::of_key_tables const key_tables;
     next_lines next{};
 
     static constexpr bool packs = !Blocking::queries_in_lanes;
@@ -91,6 +92,7 @@ public:
         : keys(call, memory, entries),
           values(call.values, memory, entries),
           adds(memory),
+          key_tables(call, memory),
           transposed_(call, memory),
           call_(call),
           width_(score::width(call)),

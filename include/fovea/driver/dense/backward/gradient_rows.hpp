@@ -35,7 +35,6 @@ class gradient_rows {
     using rows_type = tile_rows<Blocking>;
     using adds = key_sums<Blocking>;
     using of_tables = typename score::of_tables;
-    using of_key_tables = typename score::of_key_tables;
     static constexpr index_t d_parts = adds::template parts<typename Call::d_element>;
     // Of a tile, or of a register tile of keys, which may have more where vectors are short.
     static constexpr index_t most_rows = std::max<index_t>(Blocking::rows, plan::key_lanes_blocking<T, Arch>::rows);
@@ -54,8 +53,7 @@ public:
           d_result_pairs_(memory.template take<T>(d_parts * adds::pairs(width(call.values.features)))),
           ones_(memory.template take<T>(most_rows)),
           d_factors_(memory.template take<T>(score::factors::of_queries * score::factors::of_tile(call))),
-          of_tables_(call, memory),
-          of_key_tables_(call, memory) {}
+          of_tables_(call, memory) {}
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
@@ -115,9 +113,9 @@ public:
                 [&](auto const& pair, index_t n, score_block<Blocking> const& amounts) {
                     if constexpr (of_tables::count > 0)
                         if (of_tables_.add(call, rows(), amounts, pair, n, tables_)) return true;
-                    if constexpr (of_key_tables::count > 0)
-                        if (of_key_tables_.add(
-                                call, rows(), from.keys, amounts, pair, tables_,
+                    if constexpr (score::of_key_tables::count > 0)
+                        if (from.key_tables.add(
+                                call, rows(), from.keys, amounts, pair, tables_, call.backward.wanted.of_keys,
                                 [&](index_t key, index_t first) {
                                     return typename score::cotangents{nullptr, from.d_key(key) + first, tables_};
                                 },
@@ -274,7 +272,6 @@ private:
     T* ones_;       // (most_rows)
     T* d_factors_;  // of pairs, as driver/dense/backward/factor_gradient.hpp has them
     of_tables of_tables_;
-    of_key_tables of_key_tables_;
     typename Call::tables_type::share_type tables_;
     bool finite_ = true;
 };

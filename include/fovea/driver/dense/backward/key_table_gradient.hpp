@@ -4,10 +4,10 @@
 #pragma once
 
 #include <fovea/driver/call/products.hpp>
+#include <fovea/driver/dense/backward/factor_gradient.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/key_table_products.hpp>
 #include <fovea/driver/dense/table_panels.hpp>
-#include <fovea/kernel/backward/body_gradient.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/row_products.hpp>
 #include <fovea/plan/score_parts.hpp>
@@ -52,8 +52,8 @@ public:
     /// are leaves of the features of a key from c on; by_feature(part) goes back pair by pair.
     template <class Pair, class Tables, class ToKey, class ByFeature>
     bool add(context_type const& context, rows_type const& rows, keys_type const& keys,
-             score_block<Blocking> const& amounts, Pair const& pair, Tables const& tables, ToKey const& to_key,
-             ByFeature const& by_feature) const {
+             score_block<Blocking> const& amounts, Pair const& pair, Tables const& tables, bool of_keys,
+             ToKey const& to_key, ByFeature const& by_feature) const {
         if constexpr (!(Pair::key_times_row && count > 0)) {
             return false;
         } else {
@@ -88,13 +88,15 @@ public:
                 rows_of_few const chosen(context, rows, term, part, of->rows);
                 if constexpr (reaches<decltype(term.factor),
                                       typename std::remove_cvref_t<decltype(to_key(k, k))>::cotangent_kinds>) {
-                    multiply_rows(part.count, chosen);
-                    for_keys(part,
-                             [&, n = features, skipped = first_feature](index_t i, auto const& names, auto const* key) {
-                                 to_key(part.first + i, skipped)
-                                     .backpropagate_features(term.factor, names, key, key, n,
-                                                             kernel::amount_of_each<T, Arch>{d_keys_ + i * width_});
-                             });
+                    if (of_keys || reads_a_table<decltype(term.factor)>) {
+                        multiply_rows(part.count, chosen);
+                        for_keys(part, [&, n = features, skipped = first_feature](index_t i, auto const& names,
+                                                                                  auto const* key) {
+                            to_key(part.first + i, skipped)
+                                .backpropagate_features(term.factor, names, key, key, n,
+                                                        kernel::amount_of_each<T, Arch>{d_keys_ + i * width_});
+                        });
+                    }
                 }
                 tables.for_each_sum(term.table(), [&, n = features](auto const& to) {
                     auto const start = table_products<Call>::row_place(term, to, rows.coordinates[0], of->rows.lo);
@@ -119,7 +121,8 @@ private:
             for (index_t k = 0; k < part.count; k += few) {
                 auto const found =
                     table_products<Call>::chosen_by(context, rows, term, part.first + k, std::min(few, part.count - k));
-                of[k / few] = {found.lo - all.lo, found.hi - all.lo};
+                // More may be known of all keys than of some: of a table, whose elements are looked at for many pairs.
+                of[k / few] = {std::max(found.lo, all.lo) - all.lo, std::min(found.hi, all.hi) - all.lo};
             }
         }
     };
@@ -176,10 +179,7 @@ private:
                                                                       Blocking::rows,
                                                                       Blocking::rows});
         }
-        for (index_t i = 0; i < rows; ++i)
-            for (index_t c = 0; c < features; c += lanes)
-                kernel::add_to<T, Arch>(to + i * stride + c, kernel::pack<T, Arch>::load(d_rows_ + i * width_ + c),
-                                        features - c);
+        add_rows<T, Arch>(d_rows_, width_, rows, features, to, stride);
     }
 
     index_t width_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/driver/call/products.hpp>
+#include <fovea/driver/dense/backward/factor_gradient.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/table_panels.hpp>
 #include <fovea/driver/dense/table_products.hpp>
@@ -173,10 +174,7 @@ private:
                                                          width,
                                                          chosen,
                                                          Blocking::rows});
-        for (index_t i = 0; i < chosen && !direct; ++i)
-            for (index_t c = 0; c < features; c += lanes)
-                kernel::add_to<T, Arch>(to + i * stride + c, kernel::pack<T, Arch>::load(sums_ + i * width_ + c),
-                                        features - c);
+        if (!direct) add_rows<T, Arch>(sums_, width_, chosen, features, to, stride);
     }
 
     index_t width_;
