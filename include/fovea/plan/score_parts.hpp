@@ -103,6 +103,20 @@ template <class Tuple, class Placeholder>
 inline constexpr bool any_pair_uses = hana::unpack(
     Tuple{}, [](auto const&... pair) { return (uses<std::remove_cvref_t<decltype(pair.body)>, Placeholder> || ...); });
 
+/// True where edges of one key read different rows of a table that has one for each position or edge: rows by key and
+/// relation, or by the number of the edge.
+template <class E>
+inline constexpr bool reads_row_of_edge = false;
+template <class Operation, class... Children>
+inline constexpr bool reads_row_of_edge<node<Operation, Children...>> = (reads_row_of_edge<Children> || ...);
+template <class Table, class... Index>
+inline constexpr bool reads_row_of_edge<node<at_operation, Table, Index...>> =
+    (uses<Index, edge_t, q_idx_t> || ...)
+    && ((std::is_same_v<Index, edge_t> || std::is_same_v<Index, q_idx_t> || std::is_same_v<Index, kv_idx_t>) || ...);
+template <class Pairs>
+inline constexpr bool any_pair_reads_row_of_edge = hana::unpack(
+    Pairs{}, [](auto const&... pair) { return (reads_row_of_edge<std::remove_cvref_t<decltype(pair.body)>> || ...); });
+
 /// The features that the products and pairwise terms of a score run over.
 struct summed_features {
     feature_span product;  // of the first product

@@ -85,3 +85,61 @@ TEST_CASE("the gradient of keys by relation may be asked for alone, and added to
     for (double& each : expected.elements) each *= 2;
     CHECK(difference(sums, expected) < 6e-5);
 }
+
+namespace {
+
+/// The gradients of a query, a key, a value and a table, those that `asked` has a bit for.
+template <class Spec, class Table>
+auto gradients(int workers, Spec const& spec, score_gradient_case::operands<float> const& of, Table const& table,
+               unsigned asked) {
+    auto all = std::tuple(tensor<float, 4>(of.query.extents), tensor<float, 4>(of.key.extents),
+                          tensor<float, 4>(of.value.extents), Table(table.extents));
+    auto& [d_query, d_key, d_value, d_table] = all;
+    auto const wanted = [&](unsigned bit, auto const& operand, auto& target) {
+        auto each = grad(operand, target);
+        each.wanted = (asked >> bit & 1U) != 0;
+        return each;
+    };
+    gradient(threads(workers), spec, of.query, of.key, of.value, of.d_result, wanted(0, of.query, d_query),
+             wanted(1, of.key, d_key), wanted(2, of.value, d_value), wanted(3, table, d_table));
+    return all;
+}
+
+template <class Spec, class Table>
+void check_alone(Spec const& spec, score_gradient_case::operands<float> const& of, Table const& table) {
+    auto const together = gradients(1, spec, of, table, 15);
+    for (unsigned asked = 1; asked < 16; ++asked)
+        for (int workers : {1, 3}) {
+            CAPTURE(asked, workers);
+            auto const some = gradients(workers, spec, of, table, asked);
+            auto const check = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+                if ((asked >> N & 1U) != 0) CHECK(std::get<N>(some).elements == std::get<N>(together).elements);
+            };
+            [&]<std::size_t... N>(std::index_sequence<N...>) {
+                (check(std::integral_constant<std::size_t, N>()), ...);
+            }(std::make_index_sequence<4>());
+        }
+}
+
+}  // namespace
+
+TEST_CASE("a gradient over listed keys is the same, bit by bit, whatever is asked for beside it", "[driver]") {
+    for (auto const& n : {score_gradient_case::sizes{1, 4, 4, nodes, nodes, 16, 16},
+                          score_gradient_case::sizes{2, 3, 3, nodes, nodes, 7, 5}}) {
+        CAPTURE(n.features);
+        testing::dice random(static_cast<unsigned>(n.features) + 1);
+        relations const r(random, n.heads, n.features);
+        score_gradient_case::operands<float> const of(random, n);
+        auto const vectors = testing::random_tensor<float>(random, extents_t<2>{index_t{5} * nodes, n.features});
+        auto const by_edge = compare(sum(q * (k + param(vectors)[edge])) * rsqrt(dim)) | neighbors(r.edges);
+        auto const by_relation = compare(r.product()) | neighbors(r.edges);
+        // Weights are kept for each edge, where rows would be gathered again or the normalizer asks for it, or computed
+        // again.
+        check_alone(by_edge | softmax | weighted_sum, of, vectors);
+        check_alone(by_relation | softmax | weighted_sum, of, r.keys);
+        check_alone(by_relation | sparsemax | weighted_sum, of, r.keys);
+        check_alone(compare(sum(q * (k + param(r.of_kinds)[param(r.kind)[edge]]))) | neighbors(r.edges) | softmax
+                        | weighted_sum,
+                    of, r.of_kinds);
+    }
+}

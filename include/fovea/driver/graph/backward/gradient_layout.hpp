@@ -139,6 +139,9 @@ struct listed_gradient_call {
     /// Weights are not exponentials that the sums of their row give again: the rule of the normalizer makes them.
     static constexpr bool by_rule =
         Spec::reweights || !carries_max_and_sum<std::remove_const_t<decltype(Spec::normalize)>, T>;
+    /// The weight of each edge, and the gradients of the parts of its score that a key has, are kept from one pass to
+    /// the other, where the second could not compute them again, or would gather rows of tables for it.
+    static constexpr bool keeps_edges = by_rule || plan::any_pair_reads_row_of_edge<decltype(parts::pairs)>;
     static constexpr bool numbers_edges = uses<pointwise, edge_t>
                                        || uses<std::remove_const_t<decltype(Spec::reweight)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Spec::predicate)>, edge_t>

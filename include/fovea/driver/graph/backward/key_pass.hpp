@@ -47,21 +47,21 @@ inline transposed_list transposed(graph_view const& graph, index_t keys, bool nu
     return {offsets, queries, numbers, places};
 }
 
-/// The gradients of each key and its value, from the queries that see it, edge by edge of the list turned around. Of
-/// softmax weights are computed again; those of any other normalizer, and gradients, have been kept for each edge.
+/// The gradients of each key and its value, from the queries that see it, edge by edge of the list turned around. The
+/// weight of an edge and the gradients of its parts have been kept, or those of softmax are computed again.
 template <class Call>
 class key_pass : listed_pass<Call> {
     using base = listed_pass<Call>;
     using base::layout, base::specification, base::width, base::operands;
     using typename base::Arch, typename base::Operands, typename base::places, typename base::scratch_type,
         typename base::Spec, typename base::T, typename base::vector;
-    static constexpr bool by_rule = Call::by_rule;
+    static constexpr bool keeps_edges = Call::keeps_edges;
 
 public:
     /// The terms of keys: (batch, term, position, head lanes). `kept_size` numbers have been kept at each place.
     key_pass(Spec const& spec, Operands const& x, transposed_list const& list, T const* terms, index_t kept_size)
         : base(spec, x,
-               kept_size * index_t{sizeof(T)} + (by_rule ? position_bytes(x.d_result) : 0)
+               kept_size * index_t{sizeof(T)} + (keeps_edges ? position_bytes(x.d_result) : 0)
                    + (places::planes > 0 ? position_bytes(x.query) : 0),
                x.queries()),
           list_(list),
@@ -104,13 +104,13 @@ private:
         }
         pairs.begin(k, listed, list_.numbers + (Call::numbers_edges ? first_edge : 0));
         index_t const of_keys = term_stride<T, Arch>(lanes, operands.keys());
-        if constexpr (!by_rule) base::repeat(terms_ + b * places::keys * of_keys, of_keys, places::keys, k, here);
+        if constexpr (!keeps_edges) base::repeat(terms_ + b * places::keys * of_keys, of_keys, places::keys, k, here);
         std::fill_n(here.sums, places::keys * here.period, T{0});
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
             base::for_edges_ahead(pair, n, first_edge, list_.offsets[operands.keys()], [&](index_t e) FOVEA_LAMBDA {
                 base::prefetch(kept, place(e));
                 pairs.prefetch_scores(list_.queries[e]);
-                if constexpr (by_rule) pairs.prefetch_values(list_.queries[e]);
+                if (keeps_edges && operands.d_value.data != nullptr) pairs.prefetch_values(list_.queries[e]);
             });
             c_array<T const*, width> from;  // what has been kept for the pairs of this vector, from their heads on
             for (index_t i = 0; i <= lanes.key(width - 1); ++i)
@@ -119,10 +119,10 @@ private:
                 return base::groups::gathered([&](index_t j) FOVEA_LAMBDA { return from[j] + i * lanes.padded_heads; },
                                               lanes.padded_heads);
             };
-            if constexpr (by_rule) take_kept(here, number, lanes.pairs(n), pair);
+            if constexpr (keeps_edges) take_kept(here, number, lanes.pairs(n), pair);
             else score_again(pairs, here, number, pair);
         }
-        if constexpr (!by_rule)
+        if constexpr (!keeps_edges)
             for (index_t pair = 0; pair < lanes.pairs(n); pair += width) weigh_again(pairs, here, pair);
         auto const to = base::targets(operands.d_key, b, k, key_head_, keys_begin);
         pairs.add_planes(here.parts, here.pairs, to);
@@ -174,7 +174,7 @@ private:
 
     /// Where the numbers of an edge of the list turned around have been kept.
     FOVEA_INLINE index_t place(index_t edge) const {
-        if constexpr (by_rule) return list_.places[edge];
+        if constexpr (keeps_edges) return list_.places[edge];
         else return list_.queries[edge];
     }
 

@@ -12,7 +12,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// As listed_backward, of softmax: three numbers of a row give its weights and their gradients again,
+/// As listed_backward, of softmax. Where edges are not kept, three numbers of a row give its weights and their
+/// gradients again:
 ///
 ///     l w = exp(s - m),   l ds = exp(s - m) ((dO / l) . v - D / l),   D = sum_k w (dO . v_k)
 ///
@@ -56,9 +57,11 @@ public:
             sum = sum_of(sum);
             auto const reciprocal = select(sum == vector(T{0}), vector(T{0}), vector(T{1}) / sum);
             mean = sum_of(mean) * reciprocal;
-            for (index_t p = l; p < last; p += period)
-                weighted(vector::load(weights + p) * reciprocal, vector::load(gradients + p) - mean)
-                    .store(gradients + p);
+            for (index_t p = l; p < last; p += period) {
+                auto const weight = vector::load(weights + p) * reciprocal;
+                if constexpr (Call::keeps_edges) weight.store(weights + p);
+                weighted(weight, vector::load(gradients + p) - mean).store(gradients + p);
+            }
             most.store(most_ + l);
             reciprocal.store(reciprocal_ + l);
             (mean * reciprocal).store(mean_ + l);
@@ -192,7 +195,7 @@ public:
             for (index_t q = first; q < last; ++q) {
                 if (index_t const next = q + base::rows_ahead; base::prefetches && next < last) {
                     queries.prefetch(next), d_queries.prefetch(next), d_results.prefetch(next);
-                    if constexpr (!Call::by_rule) base::prefetch(left, next);
+                    if (!Call::keeps_edges && left.first != nullptr) base::prefetch(left, next);
                 }
                 query(pairs, here, rule, b, q, tables, left);
             }
@@ -245,7 +248,8 @@ private:
             for (index_t i = 0; i < places::all; ++i) amounts[i].store(here.parts + i * here.pairs + pair);
             base::add_up(here, amounts + places::planes, places::rows, pair);
         }
-        keep(rule, here, row, n, Call::by_rule ? kept.at(first_edge) : kept.at(q), kept.size);
+        if (kept.first != nullptr)
+            keep(rule, here, row, n, Call::keeps_edges ? kept.at(first_edge) : kept.at(q), kept.size);
         pairs.add_planes(here.parts, here.pairs, to);
         if constexpr (places::rows > 0) {
             base::join_lanes(here, places::rows);
@@ -253,14 +257,17 @@ private:
         }
     }
 
-    /// For the pass over the keys: of softmax the terms of the query and what the rule says of its row, of any other
-    /// normalizer the weight of each edge and the gradients of the parts that a key has.
+    /// For the pass over the keys: the weight of each edge and the gradients of the parts that a key has, or the terms
+    /// of the query and what the rule says of its row, which give these again.
     void keep(rule_type const& rule, scratch_type const& here, kernel::row_coordinates const& row, index_t n, T* to,
               index_t size) const {
         index_t const heads = layout.lanes.padded_heads;
-        if constexpr (Call::by_rule) {
+        if constexpr (Call::keeps_edges) {
             auto const copy = [&](T const* numbers, index_t place) {
-                for (index_t e = 0; e < n; ++e) std::copy_n(numbers + e * heads, heads, to + e * size + place * heads);
+                for (index_t e = 0; e < n; ++e)
+                    for (index_t h = 0; h < heads; h += width)
+                        kernel::store_as<T, Arch>(vector::load(numbers + e * heads + h),
+                                                  to + e * size + place * heads + h, heads - h);
             };
             copy(here.weights, 0);
             for (index_t i = 0; i < places::planes; ++i) copy(here.parts + i * here.pairs, 1 + i);
