@@ -58,6 +58,13 @@ public:
             return false;
         } else {
             auto const term = plan::row_product_of(pair.body);
+            constexpr bool reaches_keys =
+                reaches<decltype(term.factor),
+                        typename std::remove_cvref_t<decltype(to_key(index_t{0}, index_t{0}))>::cotangent_kinds>;
+            bool const to_keys = reaches_keys && (of_keys || reads_a_table<decltype(term.factor)>);
+            bool to_table = false;
+            tables.for_each_sum(term.table(), [&](auto const&) { to_table = true; });
+            if (!to_keys && !to_table) return true;
             auto const [first_feature, features] = context.span_of(pair);
             auto const coordinates = context.coordinates(keys.heads(), 0);
             auto const for_keys = [&, skipped = first_feature](score_block<Blocking> const& part, auto const& f) {
@@ -86,9 +93,8 @@ public:
                 }
                 add_up(rows, part, term, of->rows);
                 rows_of_few const chosen(context, rows, term, part, of->rows);
-                if constexpr (reaches<decltype(term.factor),
-                                      typename std::remove_cvref_t<decltype(to_key(k, k))>::cotangent_kinds>) {
-                    if (of_keys || reads_a_table<decltype(term.factor)>) {
+                if constexpr (reaches_keys) {
+                    if (to_keys) {
                         multiply_rows(part.count, chosen);
                         for_keys(part, [&, n = features, skipped = first_feature](index_t i, auto const& names,
                                                                                   auto const* key) {
