@@ -125,9 +125,12 @@ TEST_CASE("operands in 16 bits are converted, or multiplied as they are stored",
     tensor<float16, 4> const half({1, 2, lanes, 8});
     CHECK(explain(plain, half, half, half).find("driver/dense/query_lanes_scores.hpp") != std::string::npos);
     tensor<bfloat16, 4> const words({1, 2, lanes, 8});
-    std::string const by = arch::multiplies_bfloat16<arch::best> ? "driver/dense/key_lanes_scores.hpp"
-                                                                 : "driver/dense/query_lanes_scores.hpp";
-    CHECK(explain(plain, words, words, words).find(by) != std::string::npos);
+    // Also where the instruction set multiplies pairs, a processor may be slow at it.
+    bool const as_stored = kernel::on_usable<arch::best, float, 0, bfloat16>(
+        []<class Usable>(std::type_identity<Usable>) { return arch::multiplies_bfloat16<Usable>; });
+    CHECK_THAT(
+        explain(plain, words, words, words),
+        ContainsSubstring(as_stored ? "driver/dense/key_lanes_scores.hpp" : "driver/dense/query_lanes_scores.hpp"));
 }
 
 TEST_CASE("keys stand in lanes where something is read along them", "[driver]") {
