@@ -42,62 +42,18 @@ private:
     }
 };
 
-}  // namespace
-
-TEST_CASE("gradients of keys by relation are those of the definition", "[driver]") {
-    // Rows that fill a vector for each head, and rows of an odd size.
-    for (auto const& n : {score_gradient_case::sizes{2, 4, 4, nodes, nodes, 16, 8},
-                          score_gradient_case::sizes{1, 3, 3, nodes, nodes, 7, 5}}) {
-        CAPTURE(n.features);
-        testing::dice random(static_cast<unsigned>(n.features));
-        relations const r(random, n.heads, n.features);
-        score_gradient_case::operands<float> const of(random, n);
-        CHECK(worst(compare(r.product()) | neighbors(r.edges) | softmax | weighted_sum, of, r.keys) < 3e-5);
-        // A table of kinds alone has copies; sums of keys go beside it.
-        CHECK(worst(compare(r.product() + sum(q * (k + param(r.of_kinds)[param(r.kind)[edge]]))) | neighbors(r.edges)
-                        | softmax | weighted_sum,
-                    of, r.keys, r.of_kinds)
-              < 3e-5);
-        // The rest of the score reads the table, too: that is summed over queries.
-        CHECK(worst(compare(r.product() * param(r.keys)(0, head, kv_idx, 1)) | neighbors(r.edges) | softmax
-                        | weighted_sum,
-                    of, r.keys)
-              < 3e-5);
-        CHECK(worst(compare(r.product()) | neighbors(r.edges) | sparsemax | weighted_sum, of, r.keys) < 3e-5);
-    }
-}
-
-TEST_CASE("the gradient of keys by relation may be asked for alone, and added to what is there", "[driver]") {
-    score_gradient_case::sizes const n{1, 4, 4, nodes, nodes, 16, 8};
-    testing::dice random(3);
-    relations const r(random, n.heads, n.features);
-    score_gradient_case::operands<float> const of(random, n);
-    auto const spec = compare(r.product()) | neighbors(r.edges) | softmax | weighted_sum;
-    tensor<float, 4> found(r.keys.extents, 7);  // written
-    tensor<double, 4> expected(r.keys.extents);
-    gradient(spec, of.query, of.key, of.value, of.d_result, grad(r.keys, found));
-    reference::gradient(spec, of.query, of.key, of.value, of.d_result, grad(r.keys, expected));
-    CHECK(difference(found, expected) < 3e-5);
-    gradient(threads(3), spec, of.query, of.key, of.value, of.d_result, grad(r.keys, found));
-    CHECK(difference(found, expected) < 3e-5);
-    tensor<float, 4> sums = found;
-    gradient(spec, of.query, of.key, of.value, of.d_result, grad(r.keys, add_to(sums)));
-    for (double& each : expected.elements) each *= 2;
-    CHECK(difference(sums, expected) < 6e-5);
-}
-
-namespace {
-
-/// The gradients of a query, a key, a value and a table, those that `asked` has a bit for.
+/// The gradients of a query, a key, a value and a table, those that `asked` has a bit for, in targets that hold
+/// `before`.
 template <class Spec, class Table>
 auto gradients(int workers, Spec const& spec, score_gradient_case::operands<float> const& of, Table const& table,
-               unsigned asked) {
-    auto all = std::tuple(tensor<float, 4>(of.query.extents), tensor<float, 4>(of.key.extents),
-                          tensor<float, 4>(of.value.extents), Table(table.extents));
+               unsigned asked, float before = 0, bool adds = false) {
+    auto all = std::tuple(tensor<float, 4>(of.query.extents, before), tensor<float, 4>(of.key.extents, before),
+                          tensor<float, 4>(of.value.extents, before), Table(table.extents, before));
     auto& [d_query, d_key, d_value, d_table] = all;
     auto const wanted = [&](unsigned bit, auto const& operand, auto& target) {
         auto each = grad(operand, target);
         each.wanted = (asked >> bit & 1U) != 0;
+        each.adds = adds;
         return each;
     };
     gradient(threads(workers), spec, of.query, of.key, of.value, of.d_result, wanted(0, of.query, d_query),
@@ -123,6 +79,43 @@ void check_alone(Spec const& spec, score_gradient_case::operands<float> const& o
 
 }  // namespace
 
+TEST_CASE("gradients of keys by relation are those of the definition", "[driver]") {
+    // Rows that fill a vector for each head, and rows of an odd size.
+    for (auto const& n : {score_gradient_case::sizes{2, 4, 4, nodes, nodes, 16, 8},
+                          score_gradient_case::sizes{1, 3, 3, nodes, nodes, 7, 5}}) {
+        CAPTURE(n.features);
+        testing::dice random(static_cast<unsigned>(n.features));
+        relations const r(random, n.heads, n.features);
+        score_gradient_case::operands<float> const of(random, n);
+        CHECK(worst(compare(r.product()) | neighbors(r.edges) | softmax | weighted_sum, of, r.keys) < 3e-5);
+        // A table of kinds alone has copies; sums of keys go beside it.
+        CHECK(worst(compare(r.product() + sum(q * (k + param(r.of_kinds)[param(r.kind)[edge]]))) | neighbors(r.edges)
+                        | softmax | weighted_sum,
+                    of, r.keys, r.of_kinds)
+              < 3e-5);
+        // The rest of the score reads the table, too: that is summed over queries.
+        CHECK(worst(compare(r.product() * param(r.keys)(0, head, kv_idx, 1)) | neighbors(r.edges) | softmax
+                        | weighted_sum,
+                    of, r.keys)
+              < 3e-5);
+        CHECK(worst(compare(r.product()) | neighbors(r.edges) | sparsemax | weighted_sum, of, r.keys) < 3e-5);
+    }
+}
+
+TEST_CASE("the gradient of keys by relation is written, or added to what is there", "[driver]") {
+    score_gradient_case::sizes const n{1, 4, 4, nodes, nodes, 16, 8};
+    testing::dice random(3);
+    relations const r(random, n.heads, n.features);
+    score_gradient_case::operands<float> const of(random, n);
+    auto const spec = compare(r.product()) | neighbors(r.edges) | softmax | weighted_sum;
+    constexpr unsigned table = 8;
+    tensor<double, 4> expected(r.keys.extents);
+    reference::gradient(spec, of.query, of.key, of.value, of.d_result, grad(r.keys, expected));
+    CHECK(difference(std::get<3>(gradients(1, spec, of, r.keys, table, 7)), expected) < 3e-5);
+    for (double& each : expected.elements) each += 7;
+    CHECK(difference(std::get<3>(gradients(1, spec, of, r.keys, table, 7, true)), expected) < 6e-5);
+}
+
 TEST_CASE("a gradient over listed keys is the same, bit by bit, whatever is asked for beside it", "[driver]") {
     for (auto const& n : {score_gradient_case::sizes{1, 4, 4, nodes, nodes, 16, 16},
                           score_gradient_case::sizes{2, 3, 3, nodes, nodes, 7, 5}}) {
@@ -133,11 +126,9 @@ TEST_CASE("a gradient over listed keys is the same, bit by bit, whatever is aske
         auto const vectors = testing::random_tensor<float>(random, extents_t<2>{index_t{5} * nodes, n.features});
         auto const by_edge = compare(sum(q * (k + param(vectors)[edge])) * rsqrt(dim)) | neighbors(r.edges);
         auto const by_relation = compare(r.product()) | neighbors(r.edges);
-        // Weights are kept for each edge, where rows would be gathered again or the normalizer asks for it, or computed
-        // again.
+        // Weights are kept for each edge, where rows would be gathered again, or they are computed again.
         check_alone(by_edge | softmax | weighted_sum, of, vectors);
         check_alone(by_relation | softmax | weighted_sum, of, r.keys);
-        check_alone(by_relation | sparsemax | weighted_sum, of, r.keys);
         check_alone(compare(sum(q * (k + param(r.of_kinds)[param(r.kind)[edge]]))) | neighbors(r.edges) | softmax
                         | weighted_sum,
                     of, r.of_kinds);
